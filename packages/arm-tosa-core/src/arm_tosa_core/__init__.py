@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .support.errors import Rejected as Rejected
     from .support.errors import ToolError as ToolError
     from .support.errors import UsageError as UsageError
+    from .support.errors import WrittenInputWarning as WrittenInputWarning
     from .tosa.rewrite import Rewrite as Rewrite
     from .tosa.rewrite import Stage as Stage
     from .tosa.specification import TosaSpecification as TosaSpecification
@@ -79,6 +80,7 @@ _HOME = {
     "TosaCompileSpec": "exir.compile_spec",
     "TosaSpecification": "tosa.specification",
     "UsageError": "support.errors",
+    "WrittenInputWarning": "support.errors",
     "compile_llm": "llm",
     "evaluate_llm": "llm",
     "export_recipe": "flow.recipe",

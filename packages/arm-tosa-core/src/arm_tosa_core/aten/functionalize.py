@@ -79,7 +79,7 @@ def _schema(node: Node) -> Any:
 def _twin(node: Node) -> Any:
     """The operator that gives the same result out of place, if nobody else reads or shares the overwritten tensor."""
     operand = node.args[0] if node.args else None
-    if not isinstance(operand, Node) or len(operand.users) > 1 or not _fresh(operand):
+    if not isinstance(operand, Node) or len(operand.users) > 1 or not is_fresh(operand):
         return None
     schema = _schema(node)
     twin = overload_named(schema.name.removesuffix("_"), schema.overload_name)
@@ -89,7 +89,7 @@ def _twin(node: Node) -> Any:
     return twin if same else None
 
 
-def _fresh(node: Node) -> bool:
+def is_fresh(node: Node) -> bool:
     """Whether an operator made its result anew: no view of anything."""
     schema = _schema(node)
     if schema is None or not isinstance(node.meta.get("val"), torch.Tensor):

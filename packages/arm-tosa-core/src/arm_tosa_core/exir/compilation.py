@@ -12,6 +12,7 @@ from ..aten.canonicalize import canonicalize
 from ..aten.cpu_layout import layout
 from ..aten.decompose import decompose
 from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits, without_unread
+from ..aten.integer_remainders import without_remainders
 from ..compat.executorch import default_decompositions
 from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import NOTHING, Known, copy_with_twins, is_dequantize, is_int64_cast, is_quantize
@@ -141,6 +142,7 @@ class Compilation:
         if self.decompose_rest:
             self._decompose()
         if editable or self.decompose_rest:
+            self._mend_remainders()
             self._lay_out()
 
     def _edit(self) -> None:
@@ -176,6 +178,12 @@ class Compilation:
             self.program = decompose(
                 self.program, table, chosen
             )  # the parts in turn are decomposed by all of the table
+            self._analyse_edited()
+
+    def _mend_remainders(self) -> None:
+        """Gives the CPU remainders of integers that it computes right."""
+        if (made := without_remainders(self.program, self.analysis.accepted)) is not None:
+            self.program = made
             self._analyse_edited()
 
     def _lay_out(self) -> None:

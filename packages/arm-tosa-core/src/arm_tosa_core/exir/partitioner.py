@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from ..aten.written_state import settle_state
 from ..compat.executorch import keep_initial_state, register_quantized_kernels
 from ..compat.torch import OpOverload, note_least, restore_least
 from ..lowering.exported_program import copy_program, is_graph, real_constants, started_buffers
@@ -110,6 +111,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
 
         ``partition`` may only tag, so this is done before. The program given is left as it is.
         """
+        exported_program = settle_state(exported_program)
         program = self.compilation(exported_program, editable=True).run().program
         return copy_program(program) if program is exported_program else program  # ExecuTorch takes constants out of it
 

@@ -197,9 +197,11 @@ def lower(
         NothingDelegatedWarning: with the most frequent reason, for each method; ``reports`` have all of them.
         MissingKernelWarning: the ExecuTorch installed here has no kernel for an operator that stays on the CPU, so
             that it does not load the program.
+        WrittenInputWarning: the model writes to an input, which the program leaves as it is.
     """
     from ..aten.integer_edges import with_integer_edges
     from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
+    from ..aten.written_state import settle_state
 
     started, failures = time.perf_counter(), passing.failures()
     programs = _by_method(exported_program, {"integer_io": integer_io, "etrecord": etrecord is not None})
@@ -208,7 +210,7 @@ def lower(
     spec = compile_spec_of(target)
     config = _config(config, external_constants)
     order = memory_format or MEMORY_FORMATS["contiguous"]
-    programs = {name: with_memory_format(program, order) for name, program in programs.items()}
+    programs = {name: with_memory_format(settle_state(program), order) for name, program in programs.items()}
     integers: dict[str, Integers] = {}
     if integer_io:
         programs["forward"], integers = with_integer_edges(programs["forward"])

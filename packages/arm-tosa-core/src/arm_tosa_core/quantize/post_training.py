@@ -14,6 +14,7 @@ from torch.fx import GraphModule
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from ..aten.functionalize import without_transforms
+from ..aten.written_state import with_own_inputs
 from ..compat.torch import tree_leaves
 from ..support.errors import UsageError
 from ..support.torch_warnings import without_torch_warnings
@@ -85,6 +86,7 @@ def quantize_program(
 
     Warns:
         LongTailWarning: most numbers of an input are lost in 8 bits.
+        WrittenInputWarning: the model writes to an input, which the quantized one leaves as it is.
     """
     _require_single_precision(program)
     if not quantizer.is_configured:
@@ -94,7 +96,7 @@ def quantize_program(
         )
     carried = find_states(program) if states is None else resolve_states(program, states)
     quantizer = copy.copy(quantizer).set_states(carried)
-    program = without_transforms(program)
+    program = with_own_inputs(without_transforms(program))
     module = program.module()
     make_plain(module, quantizer.rules)
     calls: Iterator[Sample] = (as_call(number, sample) for number, sample in enumerate(samples))

@@ -118,3 +118,7 @@ class NothingDelegatedWarning(UserWarning):
 
 class MissingKernelWarning(UserWarning):
     """The ExecuTorch that is installed has no kernel for an operator that stays on the CPU."""
+
+
+class WrittenInputWarning(UserWarning):
+    """A model writes to one of its inputs, which a program leaves as it is."""

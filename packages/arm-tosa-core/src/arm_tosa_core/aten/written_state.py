@@ -1,0 +1,121 @@
+"""What a program writes to, in a form that ExecuTorch (1.5) gets right: inputs, and buffers that have an input's name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.fx import Node
+
+from ..lowering.exported_program import copy_program, mutable, source_line
+from ..support.errors import WrittenInputWarning
+from .functionalize import functional, is_fresh
+
+
+def settle_state(program: ExportedProgram) -> ExportedProgram:
+    """The program that writes to copies of its inputs, with buffers that ExecuTorch tells from inputs.
+
+    Of an input that is written to, ExecuTorch makes a result in front of the others. What is written to a buffer that has
+    the name of an input it writes to the input. The program given is left as it is.
+
+    Warns:
+        WrittenInputWarning: it writes to an input; names it, and the line.
+    """
+    return _with_buffers_apart(with_own_inputs(program))
+
+
+def with_own_inputs(program: ExportedProgram) -> ExportedProgram:
+    """The program that writes to copies of its inputs; itself if it writes to none.
+
+    Warns:
+        WrittenInputWarning: it writes to an input; names it, and the line.
+    """
+    inputs = {n for n in program.graph.find_nodes(op="placeholder") if n.name in program.graph_signature.user_inputs}
+    made = functional(program) if any(_may_write(node, inputs) for node in program.graph.nodes) else program
+    written = {str(spec.target): _node_named(made, spec.arg.name) for spec in _written_inputs(made)}
+    if not written:
+        return program
+    places = "; ".join(f"{name}{f' at {line}' if (line := source_line(n)) else ''}" for name, n in written.items())
+    warnings.warn(
+        f"the model writes to its input {places}: the program gives the same results, and leaves its inputs as they are. "
+        "Where a caller needs the new numbers, return them, too; to say that nobody does, write to a clone of the input",
+        WrittenInputWarning,
+        stacklevel=4,
+    )
+    return _with_results_only(program) if list(_written_inputs(program)) else _with_copies(program, written)
+
+
+def _written_inputs(program: ExportedProgram) -> list[Any]:
+    return [spec for spec in program.graph_signature.output_specs if spec.kind is OutputKind.USER_INPUT_MUTATION]
+
+
+def _node_named(program: ExportedProgram, name: str) -> Node:
+    return next(node for node in program.graph.nodes if node.name == name)
+
+
+def _may_write(node: Node, inputs: Collection[Node]) -> bool:
+    """Whether an operator in place may write to an input: it, or what may be a view of it, is its operand."""
+    if not mutable(node):
+        return False
+    operand: Any = node.args[0] if node.args else None
+    while isinstance(operand, Node) and operand.op == "call_function" and not is_fresh(operand):
+        operand = operand.args[0] if operand.args else None
+    return operand in inputs
+
+
+def _with_copies(program: ExportedProgram, names: Collection[str]) -> ExportedProgram:
+    program = copy_program(program)
+    first = next(node for node in program.graph.nodes if node.op != "placeholder")
+    for node in [n for n in program.graph.find_nodes(op="placeholder") if n.name in names]:
+        with program.graph.inserting_before(first):
+            made = program.graph.call_function(torch.ops.aten.clone.default, (node,))
+        made.meta = {**node.meta, "val": node.meta["val"].clone()}
+        node.replace_all_uses_with(made, lambda user, made=made: user is not made)
+        for spec in program.graph_signature.output_specs:
+            if spec.arg.name == node.name:
+                spec.arg.name = made.name
+    return program
+
+
+def _with_results_only(program: ExportedProgram) -> ExportedProgram:
+    """A functional program without the results that stand for its inputs."""
+    program = copy_program(program)
+    specs = program.graph_signature.output_specs
+    output = program.graph.output_node()
+    kept = [i for i, spec in enumerate(specs) if spec.kind is not OutputKind.USER_INPUT_MUTATION]
+    results: Any = output.args[0]
+    output.args = (tuple(results[i] for i in kept),)
+    program.graph_signature.output_specs[:] = [specs[i] for i in kept]
+    program.graph.eliminate_dead_code()
+    return program
+
+
+def _with_buffers_apart(program: ExportedProgram) -> ExportedProgram:
+    signature = program.graph_signature
+    taken = set(map(str, signature.user_inputs))
+    names = {name: _free(name, taken, program) for name in signature.inputs_to_buffers.values() if name in taken}
+    return _renamed(program, names) if names else program
+
+
+def _free(name: str, taken: Collection[str], program: ExportedProgram) -> str:
+    while name in taken or name in program.state_dict or name in program.constants:
+        name += "_"
+    return name
+
+
+def _renamed(program: ExportedProgram, names: Mapping[str, str]) -> ExportedProgram:
+    """A copy with other names for buffers."""
+    program = copy_program(program)
+    signature = program.graph_signature
+    for specs, kind in ((signature.input_specs, InputKind.BUFFER), (signature.output_specs, OutputKind.BUFFER_MUTATION)):
+        for spec in specs:
+            if spec.kind is kind and spec.target in names:
+                spec.target = names[spec.target]
+    for data in (program.state_dict, program.constants):
+        for name in names.keys() & data.keys():
+            data[names[name]] = data.pop(name)
+    return program

@@ -1,0 +1,115 @@
+"""What ExecuTorch 1.5 computes otherwise than PyTorch without a word: programs of both flows give PyTorch's results."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from executorch.exir import to_edge_transform_and_lower
+
+from arm_tosa_core import TOSAPartitioner, TOSAQuantizer, WrittenInputWarning, get_symmetric_quantization_config
+from arm_tosa_core import lower, quantize_program
+from arm_tosa_core.flow.lowered import compile_spec_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::arm_tosa_core.NothingDelegatedWarning")
+FLOWS = ("fast", "ordinary")
+#: Takes no float, so that all runs on the CPU.
+TARGET = "ethos-u55-128"
+
+
+class Model(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: torch.Tensor) -> Any:
+        return self.function(*args)
+
+
+class State(torch.nn.Module):
+    """A buffer that is written, and has the name of the input or that of an operator."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.register_buffer(name, torch.full((3,), 5.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        state = getattr(self, self.name)
+        state.add_(x)
+        return x * state
+
+
+def run(model: torch.nn.Module, args: tuple[torch.Tensor, ...], flow: str, calls: int = 1) -> None:
+    """Runs a model in PyTorch and as a program; asserts that the results are equal and inputs are left alone."""
+    pytest.importorskip("arm_runtime", reason="nox builds arm-runtime-cpp")
+    import executorch.kernels.quantized  # noqa: F401
+    from executorch.runtime import Runtime
+
+    program, spec = torch.export.export(copy.deepcopy(model), copy.deepcopy(args)), compile_spec_of(TARGET)
+    if flow == "fast":
+        buffer = lower(program, spec).buffer
+    else:
+        buffer = to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(spec)]).to_executorch().buffer
+    method = Runtime.get().load_program(bytes(buffer)).load_method("forward")
+    for _ in range(calls):
+        given = copy.deepcopy(args)
+        made, wanted = method.execute(given), model(*copy.deepcopy(args))
+        torch.testing.assert_close(list(made), [wanted] if isinstance(wanted, torch.Tensor) else list(wanted))
+        torch.testing.assert_close(given, args)
+
+
+X = torch.tensor([-7, 7, -7, 7, -6, 0, 2**40 + 1, -(2**40)])
+Y = torch.tensor([3, -3, -3, 3, 3, 5, -7, 7])
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_remainders_of_integers(flow: str) -> None:
+    short = X.clamp(-100, 100)
+
+    def remainders(x: torch.Tensor, y: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x % y, x % 3, x % -3, a % b, a.remainder(3), torch.remainder(-8, y), a % y, (x % y).float() % 2.5
+
+    run(Model(remainders), (X, Y, short.to(torch.int8), Y.to(torch.int32)), flow)
+
+
+def begin(x: torch.Tensor) -> torch.Tensor:
+    x.reshape(-1)[:2] = 0
+    return x.sum(0)
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x.add_(1), lambda x: torch.relu_(x) * 2, begin, lambda x: (x.mul_(2).t() + 1, x)],
+    ids=["returned", "relu", "part", "twice"],
+)
+def test_written_inputs(function: Callable[..., Any], flow: str) -> None:
+    with pytest.warns(WrittenInputWarning, match="writes to its input args_0 at .*test_executorch_faults.py"):
+        run(Model(function), (torch.tensor([[-1.0, 2.0, 3.0], [4.0, -5.0, 6.0]]),), flow)
+
+
+def test_written_input_of_a_functional_program() -> None:
+    program = torch.export.export(Model(lambda x: x.add_(1) * 2), (torch.ones(3),)).run_decompositions({})
+    with pytest.warns(WrittenInputWarning, match="args_0"):
+        lowered = lower(program, TARGET)
+    assert not lowered.differences(program, [torch.ones(3)])
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("name", ["x", "mul"])
+def test_written_buffers_of_any_name(name: str, flow: str) -> None:
+    run(State(name), (torch.tensor([1.0, 2.0, 3.0]),), flow, calls=2)
+
+
+def test_quantization_leaves_samples() -> None:
+    program = torch.export.export(Model(lambda x: torch.relu_(x) + x), (torch.ones(8),))
+    quantizer = TOSAQuantizer(compile_spec_of(TARGET)).set_global(get_symmetric_quantization_config())
+    sample = torch.linspace(-2, 2, 8)
+    with pytest.warns(WrittenInputWarning, match="args_0"):
+        quantized = quantize_program(program, quantizer, [sample])
+    torch.testing.assert_close(sample, torch.linspace(-2, 2, 8))
+    torch.testing.assert_close(quantized.converted(sample), 2 * torch.linspace(-2, 2, 8).relu(), atol=0.05, rtol=0)
