@@ -1,4 +1,4 @@
-"""What ExecuTorch 1.5 computes otherwise than PyTorch without a word: programs of both flows give PyTorch's results."""
+"""What ExecuTorch 1.5 computes otherwise than PyTorch, or does not show: both flows give PyTorch's results."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from typing import Any
 import pytest
 import torch
 from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.delegate import executorch_call_delegate
 
-from arm_tosa_core import TOSAPartitioner, TOSAQuantizer, WrittenInputWarning, get_symmetric_quantization_config
-from arm_tosa_core import lower, quantize_program
+from arm_tosa_core import (
+    TOSAPartitioner,
+    TOSAQuantizer,
+    WrittenInputWarning,
+    get_symmetric_quantization_config,
+    lower,
+    quantize_program,
+)
 from arm_tosa_core.flow.lowered import compile_spec_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::arm_tosa_core.NothingDelegatedWarning")
@@ -113,3 +120,27 @@ def test_quantization_leaves_samples() -> None:
         quantized = quantize_program(program, quantizer, [sample])
     torch.testing.assert_close(sample, torch.linspace(-2, 2, 8))
     torch.testing.assert_close(quantized.converted(sample), 2 * torch.linspace(-2, 2, 8).relu(), atol=0.05, rtol=0)
+
+
+class Picked(torch.nn.Module):
+    """Picks elements at constant places, which a target that gathers nothing takes where they are few runs."""
+
+    def __init__(self, places: torch.Tensor) -> None:
+        super().__init__()
+        self.register_buffer("places", places)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.index_select(1, self.places)
+
+
+@pytest.mark.parametrize("names", [("run", "mixed"), ("mixed", "run")], ids="-".join)
+def test_methods_are_judged_by_their_own_constants(names: tuple[str, str]) -> None:
+    """ExecuTorch shows partitioners fake constants, which have the same names and shapes here."""
+    places = {"run": torch.arange(128), "mixed": torch.arange(128).flip(0)}
+    programs = {
+        name: torch.export.export(Picked(places[name]), (torch.zeros(1, 130, dtype=torch.int8),)) for name in names
+    }
+    edge = to_edge_transform_and_lower(programs, partitioner=[TOSAPartitioner(compile_spec_of(TARGET))])
+    for name in names:
+        calls = [n.target for n in edge.exported_program(name).graph.nodes if n.op == "call_function"]
+        assert (executorch_call_delegate in calls) == (name == "run")

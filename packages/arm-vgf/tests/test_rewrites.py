@@ -44,3 +44,22 @@ def test_zeros_of_what_is_not_finite(name: str) -> None:
     (made,) = run(serialize(legal, target.tosa_spec), [given])
     assert made.shape == op.output.shape
     assert np.isnan(made[:, :3]).all() and not made[:, 3].any()
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "shape", "dropped"),
+    [
+        ("ADD", 0, (1, 1), True),
+        ("SUB", 0, (2, 4), True),
+        ("MUL", 1, (1, 4), True),
+        ("MUL", 0.5, (1, 4), False),
+        ("ADD", 0, (3, 2, 4), False),
+    ],
+)
+def test_what_changes_nothing(name: str, number: float, shape: tuple[int, ...], dropped: bool) -> None:
+    target, graph = make_target(), Graph()
+    x = graph.input("x", (1,) * (len(shape) - 2) + (2, 4), DType.FP32)
+    shift = [graph.constant(np.zeros(1, np.int8), DType.INT8)] if name == "MUL" else []
+    op = graph.append(name, [x, graph.constant(np.full(shape, number, np.float32), DType.FP32), *shift])
+    graph.outputs = [graph.append("EXP", [op.output]).output]
+    assert (name in [op.name for op in legalize(graph, target).ops]) == (not dropped)

@@ -1,5 +1,5 @@
-"""LEGALIZE rewrites for VGF: constructs that the model converter or the emulation layer 0.11 computes otherwise than
-TOSA."""
+"""Rewrites for VGF: operators that change nothing, and constructs that the model converter or the emulation layer 0.11
+computes otherwise than TOSA."""
 
 from __future__ import annotations
 
@@ -45,7 +45,34 @@ def _zero_unless_not_finite(match: Match) -> Tensor:
     return match.insert("ADD", result, zeros)
 
 
+#: What a number changes nothing as, by the operator that it is the second operand of, or any of two.
+_NEUTRAL = {"ADD": 0, "SUB": 0, "MUL": 1}
+
+
+def _kept(match: Match) -> Tensor | None:
+    """The operand that a sum with zeros, or a product with ones, is."""
+    pairs = [match.op.inputs[:2]] if match.op.name == "SUB" else [match.op.inputs[:2], match.op.inputs[1::-1]]
+    neutral, made = _NEUTRAL[match.op.name], match.op.output
+    kept = (x for x, y in pairs if not x.is_constant and y.data is not None and bool((y.data == neutral).all()))
+    return next((x for x in kept if (x.shape, x.dtype) == (made.shape, made.dtype) and made.dtype.is_float), None)
+
+
+def _no_change(match: Match) -> Tensor:
+    """The model converter drops such operators itself. At sizes that vary nobody may: a result needs an operator."""
+    kept = _kept(match)
+    assert kept is not None
+    return kept
+
+
+def _changes(match: Match) -> str | None:
+    return "it changes numbers" if _kept(match) is None else None
+
+
 REWRITES = (
+    *(
+        pattern_rewrite(f"drop-neutral-{op.lower()}", Stage.OPTIMIZE, Pattern(op), _no_change, _changes)
+        for op in _NEUTRAL
+    ),
     pattern_rewrite("argmax-of-one", Stage.LEGALIZE, Pattern("ARGMAX"), _argmax_of_one, _several),
     *(
         pattern_rewrite(name, Stage.LEGALIZE, Pattern(op), _zero_unless_not_finite, _not_zero_by_itself)

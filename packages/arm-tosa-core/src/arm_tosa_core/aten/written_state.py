@@ -1,4 +1,4 @@
-"""What a program writes to, in a form that ExecuTorch (1.5) gets right: inputs, and buffers that have an input's name."""
+"""What a program writes to, in a form that ExecuTorch (1.5) gets right: inputs, and buffers with an input's name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .functionalize import functional, is_fresh
 def settle_state(program: ExportedProgram) -> ExportedProgram:
     """The program that writes to copies of its inputs, with buffers that ExecuTorch tells from inputs.
 
-    Of an input that is written to, ExecuTorch makes a result in front of the others. What is written to a buffer that has
-    the name of an input it writes to the input. The program given is left as it is.
+    Of an input that is written to, ExecuTorch makes a result in front of the others. It writes to an input what is
+    written to a buffer of the same name. The program given is left as it is.
 
     Warns:
         WrittenInputWarning: it writes to an input; names it, and the line.
@@ -41,8 +41,8 @@ def with_own_inputs(program: ExportedProgram) -> ExportedProgram:
         return program
     places = "; ".join(f"{name}{f' at {line}' if (line := source_line(n)) else ''}" for name, n in written.items())
     warnings.warn(
-        f"the model writes to its input {places}: the program gives the same results, and leaves its inputs as they are. "
-        "Where a caller needs the new numbers, return them, too; to say that nobody does, write to a clone of the input",
+        f"the model writes to its input {places}: the program gives the same results, and leaves its inputs as they "
+        "are. Where a caller needs the new numbers, return them, too; to say that nobody does, write to x.clone()",
         WrittenInputWarning,
         stacklevel=4,
     )
@@ -111,7 +111,10 @@ def _renamed(program: ExportedProgram, names: Mapping[str, str]) -> ExportedProg
     """A copy with other names for buffers."""
     program = copy_program(program)
     signature = program.graph_signature
-    for specs, kind in ((signature.input_specs, InputKind.BUFFER), (signature.output_specs, OutputKind.BUFFER_MUTATION)):
+    for specs, kind in (
+        (signature.input_specs, InputKind.BUFFER),
+        (signature.output_specs, OutputKind.BUFFER_MUTATION),
+    ):
         for spec in specs:
             if spec.kind is kind and spec.target in names:
                 spec.target = names[spec.target]

@@ -52,7 +52,9 @@ def verify(
     inputs: Annotated[
         list[Path] | None,
         typer.Option(
-            "--input", help=".npy, one per input, in order. Default: random numbers; for firmware its example."
+            "--input",
+            help=".npy, one per input, in order; with --model, of the whole program. Default: random numbers; for "
+            "firmware and --model the example.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
@@ -65,7 +67,7 @@ def verify(
         typer.Option(
             metavar="MODEL",
             help="For a .pte: the MODEL it was compiled from. Also run the whole program, delegates "
-            "and CPU, on its example inputs, and compare its outputs with PyTorch's.",
+            "and CPU, and compare its outputs with PyTorch's.",
         ),
     ] = None,
 ) -> Result:
@@ -74,7 +76,12 @@ def verify(
     Compile with --artifacts first: the reference model needs the TOSA graphs.
     """
     if model is not None:
-        return _verify_whole(file, tosa, target, seed, data, model)
+        if file.suffix != ".pte":
+            raise UsageError(f"--model goes with a .pte, which {file} is not")
+        result = Result({"file": str(file), "graphs": []}, lambda console: None)
+        if tosa is not None or target is not None or _artifacts(file, read_program(file, data).delegates) is not None:
+            result = verify(file, tosa, target, None, seed, details, data)
+        return _with_whole(result, file, inputs or (), data or (), model)
     if file.is_dir():
         if tosa is not None or target is not None or details:
             raise UsageError("of firmware, only --input can be given: --tosa, --target and --details are for files")
@@ -92,23 +99,20 @@ def verify(
     return _result(file, rows, timed)
 
 
-def _verify_whole(
-    file: Path, tosa: Path | None, target: str | None, seed: int, data: list[Path] | None, model: str
-) -> Result:
-    """The delegates, whose graphs are at hand, and the whole program."""
+def _with_whole(result: Result, file: Path, inputs: Sequence[Path], data: Sequence[Path], model: str) -> Result:
+    """What was found of the delegates, and of the whole program."""
     from ..flow.whole_program import differences  # late: it loads PyTorch
 
-    if file.suffix != ".pte":
-        raise UsageError(f"--model goes with a .pte, which {file} is not")
-    files = {path.name: path.read_bytes() for path in data or ()}
-    found = differences(file.read_bytes(), load_program(model), data_files=files)
-    try:
-        result = verify(file, tosa, target, None, seed, data=data)
-    except UsageError:
-        if tosa is not None:
-            raise
-        result = Result({"file": str(file), "graphs": []}, lambda console: None)
+    files = {path.name: path.read_bytes() for path in data}
+    found = differences(file.read_bytes(), load_program(model), _tensors(inputs), data_files=files)
     return with_whole(result, found, delegates_agree=bool(result.data["graphs"]) and not result.status)
+
+
+def _tensors(paths: Sequence[Path]) -> list[Any] | None:
+    """The inputs of a whole program; None: its example inputs."""
+    import torch  # late: the other checks need none
+
+    return [torch.from_numpy(read_array(path)) for path in paths] or None
 
 
 @dataclass(frozen=True)
@@ -132,24 +136,30 @@ def _jobs(file: Path, tosa: Path | None, name: str | None, data: Sequence[Path] 
         raise UsageError(f"{file} is compiled already: give no --target")
     found = read_program(file, data).delegates
     targets = [target_of(delegate) for delegate in found]
-    paths = _graphs(tosa or _artifacts(file, found), [target.name for target in targets])
+    folder = tosa or _artifacts(file, found)
+    if folder is None:
+        raise UsageError(
+            f"{file} does not hold its TOSA graphs, and the folder of `compile --artifacts` does not lie beside it: "
+            "compile it again with --artifacts FOLDER, and give --tosa FOLDER"
+        )
+    paths = _graphs(folder, [target.name for target in targets])
     return [
         _Job(f"delegate {delegate.index} of {delegate.method!r}", read_tosa(path), target, delegate.payload)
         for delegate, target, path in zip(found, targets, paths, strict=True)
     ]
 
 
-def _artifacts(file: Path, found: Sequence[Delegate]) -> Path:
-    """The folder in which the compiler left the TOSA graphs: it is called as the program says, and lies beside it."""
+def _artifacts(file: Path, found: Sequence[Delegate]) -> Path | None:
+    """The folder in which the compiler left the TOSA graphs: it is called as the program says, and lies beside it.
+
+    None: there is none.
+    """
     for delegate in found:
         name = dict(delegate.compile_specs).get("debug_artifact_path", b"").decode(errors="replace")
         with suppress(UsageError):  # a path of another machine, where executorch.backends.arm wrote the program
             if (folder := foreign.inside(file.parent, name)).is_dir():
                 return folder
-    raise UsageError(
-        f"{file} does not hold its TOSA graphs, and the folder of `compile --artifacts` does not lie beside it: "
-        "compile it again with --artifacts FOLDER, and give --tosa FOLDER"
-    )
+    return None
 
 
 def _graphs(path: Path, names: Sequence[str]) -> list[Path]:

@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from typing import Any
 from unittest import mock
 
@@ -41,10 +42,10 @@ from torch.utils._sympy.value_ranges import ValueRanges
 #: Values of a program's sizes at most for which an answer of PyTorch is compared.
 _MOST = 1 << 14
 
-#: Those that print the trace of an error before it is raised.
-_LOGGERS = [
-    logging.getLogger(f"torch.{name}") for name in ("_subclasses.fake_tensor", "fx.experimental.symbolic_shapes")
-]
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+#: Those that print the trace of an error before it is raised; not where ``_quiet`` is set.
+for _name in ("_subclasses.fake_tensor", "fx.experimental.symbolic_shapes"):
+    logging.getLogger(f"torch.{_name}").addFilter(lambda _: not _quiet.get())
 
 # Of the names above:
 # - ``OpOverload`` and ``HigherOrderOperator`` are the types of targets of call_function nodes. Without them operators
@@ -144,6 +145,15 @@ def storage_of(tensor: torch.Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
+def fake_mode_of(program: ExportedProgram) -> Any:
+    """What a program has in common with those that are made of it, and with no other; None of one without tensors.
+
+    Needs ``FakeTensor.fake_mode``. Without it methods of one program would be judged by each other's constants.
+    """
+    metas = (node.meta.get("val") for node in program.graph.find_nodes(op="placeholder"))
+    return next((meta.fake_mode for meta in metas if isinstance(meta, FakeTensor)), None)
+
+
 def program_like(
     like: ExportedProgram,
     graph: Graph,
@@ -229,8 +239,7 @@ def at_all_sizes(program: ExportedProgram) -> Iterator[None]:
         for shapes in {id(size.node.shape_env): size.node.shape_env for size in sizes}.values():
             stack.enter_context(shapes.suppress_guards())
             stack.enter_context(mock.patch.object(shapes, "_check_frozen", check))
-        for logger in _LOGGERS:  # of exceptions raised here, among others
-            stack.enter_context(mock.patch.object(logger, "disabled", True))
+        stack.callback(_quiet.reset, _quiet.set(True))  # of exceptions raised here, among others
         yield
 
 

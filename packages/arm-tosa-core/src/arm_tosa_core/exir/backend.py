@@ -16,8 +16,9 @@ from torch.export import ExportedProgram
 from ..lowering.pipeline import Network
 from ..lowering.sized_analysis import lower_sizes
 from ..plugin.target import Compiled, Target
-from ..support.errors import MiscompiledError
+from ..support.errors import LoweringError, MiscompiledError
 from ..tosa.graph import Graph
+from ..tosa.ir import Tensor
 from ..tosa.serializer import serialize, serialize_with_names
 from .artifacts import artifact_folder, note_files, write_debug_info, write_layer_costs
 from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
@@ -89,10 +90,18 @@ def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> 
     if network.symbols:
         assert target.compiler.sizes is not None
         samples = [(point, _sample(graph, target)) for point, graph in network.samples]
-        payload = target.compiler.sizes(payload, network.symbols, samples)
+        try:
+            payload = target.compiler.sizes(payload, network.symbols, samples)
+        except LoweringError as why:
+            raise LoweringError(f"{why}. Its delegate gives {'; '.join(map(_said, network.graph.outputs))}") from why
     for watcher in _watchers.get():
         watcher(network.graph, payload)
     return payload, said
+
+
+def _said(tensor: Tensor) -> str:
+    origin = origin_of(tensor)
+    return f"{origin.target} ({origin.source or origin.node})" if origin.target else f"its input {tensor.name} as it is"
 
 
 #: Is given a delegate's graph and its payload.

@@ -14,7 +14,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from ..aten.written_state import settle_state
 from ..compat.executorch import keep_initial_state, register_quantized_kernels
-from ..compat.torch import OpOverload, note_least, restore_least
+from ..compat.torch import OpOverload, fake_mode_of, note_least, restore_least
 from ..lowering.exported_program import copy_program, is_graph, real_constants, started_buffers
 from ..lowering.operator_names import canonical
 from ..lowering.rule_set import RuleSet
@@ -50,7 +50,8 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         self.additional_checks = tuple(additional_checks or ())
         self.delegation_spec = DelegationSpec(backend_class(self.target).__name__, compile_spec.to_list())
         self.report: Report | None = None
-        self._known: dict[tuple[str, torch.Size], torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
+        # ExecuTorch shows partition() fake constants. By the program's fake mode: methods may share names and shapes.
+        self._known: dict[Any, dict[tuple[str, torch.Size], torch.Tensor]] = {}
         self._started: frozenset[str] = frozenset()  # buffers that do not start at 0
         self._asked: list[tuple[Any, ...]] = []  # the nodes that ops_to_not_decompose saw, and what it said of them
         self._kept: list[OpOverload] = []
@@ -117,13 +118,14 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
 
     def compilation(self, program: ExportedProgram, *, editable: bool, decompose_rest: bool = False) -> Compilation:
         """The compilation of a program for the target of this partitioner: see ``Compilation``."""
-        self._known.update(real_constants(program))
+        known = self._known.setdefault(fake_mode_of(program), {})
+        known.update(real_constants(program))
         self._started |= started_buffers(program)
         return Compilation(
             program,
             self.target,
             node_checks(self.additional_checks),
-            known=self._known,
+            known=known,
             editable=editable,
             decompose_rest=decompose_rest,
         )

@@ -36,7 +36,7 @@ QUANTIZE = frozenset(
 DEQUANTIZE = frozenset(name.replace(".quantize_", ".dequantize_") for name in QUANTIZE)
 
 
-#: Data of constants by name in the state dict, and shape: methods of one program may share names.
+#: Data of constants by name in the state dict, and shape.
 Known = Mapping[tuple[str, torch.Size], torch.Tensor]
 NOTHING: Known = MappingProxyType({})
 CONSTANT_INPUTS = frozenset({InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR})

@@ -25,6 +25,7 @@ Checks = Callable[[ExportedProgram], Sequence[NodeCheck]]
 
 _OUTSIDE = Rejected("stays on the CPU at other sizes")
 _FIX = "export with this size fixed, or pad to it"
+_NOTHING_TO_DO = Rejected("depends on a dynamic size, and is what its delegate is given: there is nothing to compute")
 
 
 def analyse_sizes(
@@ -83,11 +84,13 @@ def _at_each(
 def _unlike(
     program: ExportedProgram, target: Target, analysis: Analysis, sizes: Sizes, known: Known
 ) -> dict[Node, Rejected]:
-    """Nodes that become other operators at other sizes where a region ends, and by rewrites."""
+    """Nodes that become other operators at other sizes where a region ends, and by rewrites, or nothing at any size."""
     points = [sizes.bound, *sizes.samples()]
     names = {node.name: node for node in analysis.accepted}
     found: dict[Node, Rejected] = {}
     for same in _at_each(program, target, analysis, sizes, known):
+        results = zip(same[0].graph.outputs, same[0].outputs, strict=True)
+        found |= {node: _NOTHING_TO_DO for tensor, node in results if tensor in same[0].graph.inputs}
         try:
             _network(same[0].inputs, sizes, points, [region.graph for region in same])
         except Differs as why:
