@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from arm_ethosu import EthosUPartitioner
 from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, lower, quantize_program
 from arm_tosa_core.flow.lowered import compile_spec_of
 from arm_tosa_core.testing.case import Apply
-from arm_vgf import VgfPartitioner
+from arm_vgf import VgfCompileSpec, VgfPartitioner
 
 
 class Covered(torch.nn.Module):
@@ -98,7 +99,7 @@ def test_what_is_multiplied_by_zero(factors: dict[str, float]) -> None:
     ],
     ids=["chosen", "stacked", "repeated", "passed through"],
 )
-def test_what_the_compiler_of_a_target_leaves_out(net: torch.nn.Module) -> None:
+def test_what_the_compiler_of_a_target_leaves_out(net: torch.nn.Module, tmp_path: Path) -> None:
     """The model converter joins results that are the same, and drops what no result depends on."""
     given = torch.randn(2, 4), torch.randn(2, 4)
     program = torch.export.export(net, given)
@@ -106,6 +107,8 @@ def test_what_the_compiler_of_a_target_leaves_out(net: torch.nn.Module) -> None:
     pytest.importorskip("arm_runtime", reason="nox builds arm-runtime-cpp")
     from executorch.runtime import Runtime
 
-    results = Runtime.get().load_program(lower(program, "vgf").buffer).load_method("forward").execute(list(given))
+    lowered = lower(program, VgfCompileSpec().dump_intermediate_artifacts_to(tmp_path))
+    assert len(list(tmp_path.iterdir())) == lowered.report.delegates
+    results = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(list(given))
     for result, want in zip(results, wanted if isinstance(wanted, tuple) else [wanted], strict=True):
         torch.testing.assert_close(result, want)

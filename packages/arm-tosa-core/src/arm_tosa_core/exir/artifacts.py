@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -96,6 +97,13 @@ def artifact_folder(path: str, tosa: bytes, target: Target) -> Path:
             raise UsageError(f"cannot write intermediate artifacts to {path}: {why.strerror}") from why
     write_atomic(folder / f"{target.name}.tosa", tosa)
     return folder
+
+
+def drop_last(path: str | None, target: Target) -> None:
+    """Removes the folder of the delegate that was compiled last, which will be compiled again."""
+    folders = [] if path is None else Path(path).glob(f"delegate_*/{target.name}.tosa")
+    if last := max((file.parent for file in folders), key=lambda folder: folder.stat().st_mtime_ns, default=None):
+        shutil.rmtree(last)
 
 
 def write_debug_info(folder: Path, graph: Graph) -> None:

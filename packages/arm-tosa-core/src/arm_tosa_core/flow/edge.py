@@ -17,7 +17,7 @@ from ..compat.executorch import (
     register_quantized_kernels,
     set_payload,
 )
-from ..exir.artifacts import clear_artifacts
+from ..exir.artifacts import clear_artifacts, drop_last
 from ..exir.backend import compiled
 from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
@@ -182,6 +182,7 @@ class _Delegates:
             except JoinedError as joined:
                 if not region.without(joined.unread, joined.same):
                     raise
+                drop_last(self.compile_spec.get_intermediate_path(), target)
 
     def name_data(self) -> None:
         """Puts what the payloads have in common, or all their weights, outside of them; reports follow.
