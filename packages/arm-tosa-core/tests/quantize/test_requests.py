@@ -44,6 +44,19 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
 _TEXT: Any = "TOSA-1.0+INT"  # where an object belongs
 
 
+class Counted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.full((1,), 3.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls.add_(1)
+        return x * self.calls
+
+
+COUNTED = torch.export.export(Counted(), (torch.ones(4),))
+
+
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
@@ -58,6 +71,7 @@ _TEXT: Any = "TOSA-1.0+INT"  # where an object belongs
         (lambda: get_uint8_io_quantization_config(is_dynamic=True), "static scales"),
         (lambda: get_symmetric_quantization_config(weight_qmin=5, weight_qmax=5), "weight_qmin=5"),
         (lambda: quantizer(config=QuantizationConfig(None, None, INT8.weight)), "weights only"),
+        (lambda: quantize_program(COUNTED, _TEXT, []), "takes a quantizer with a scheme, not 'TOSA-1.0.INT'"),
         (lambda: quantizer(TosaCompileSpec("TOSA-1.0+INT"), INT16), "extension int16"),
         (lambda: quantizer().set_io(_TEXT), "expected a QuantizationConfig or None, got str"),
         (lambda: TOSAQuantizer(TosaCompileSpec("TOSA-1.0+FP")), "INT profile"),
@@ -75,6 +89,7 @@ _TEXT: Any = "TOSA-1.0+INT"  # where an object belongs
         "dynamic uint8",
         "empty",
         "weights only",
+        "a name for a quantizer",
         "no int16",
         "no config",
         "no INT",
@@ -174,3 +189,9 @@ def test_no_scale_is_smaller_than_eps(config: QuantizationConfig) -> None:
     observer(torch.tensor([-1.0, 1.0]))
     scale, _ = observer.calculate_qparams()
     assert scale == 0.5
+
+
+def test_buffers_are_left_where_calibration_fails() -> None:
+    with pytest.raises(ZeroDivisionError):
+        quantize_program(COUNTED, quantizer(), [torch.ones(4)], progress=lambda done: 1 // 0)
+    assert COUNTED.state_dict["calls"].item() == 3

@@ -30,7 +30,7 @@ from .quantizer import TOSAQuantizer
 from .states import States, find_states, resolve_states, with_carried_states
 from .weight_rounding import SAMPLES as ROUNDING_SAMPLES
 from .weight_rounding import round_weights
-from .written_buffers import restore, saved
+from .written_buffers import restore, saved, unwritten
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,19 @@ def quantize_program(
 
     Raises:
         UsageError: there is no sample, or one is no call of the model, a state that the model does not have, a model
-            that is not in float32, or a quantizer without a scheme.
+            that is not in float32, or no quantizer, or one without a scheme.
 
     Warns:
         LongTailWarning: most numbers of an input are lost in 8 bits.
         WrittenInputWarning: the model writes to an input, which the quantized one leaves as it is.
     """
     _require_single_precision(program)
+    if not isinstance(quantizer, TOSAQuantizer):
+        raise UsageError(
+            f"quantize_program takes a quantizer with a scheme, not {quantizer!r}: for a target by its name, "
+            "TOSAQuantizer(compile_spec).set_global(get_symmetric_quantization_config()), where compile_spec is for "
+            'example EthosUCompileSpec("ethos-u55-128") or VgfCompileSpec()'
+        )
     if not quantizer.is_configured:
         raise UsageError(
             "the quantizer has no scheme, so nothing would be quantized: call "
@@ -107,46 +113,47 @@ def quantize_program(
     first = kept[:SAMPLES]
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
-    state = saved(module)
-    equalized = equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
-    report = decisions(module, equalized, EQUALIZED)
-    if rescaling:
-        report += decisions(module, keep_narrow(module, first, quantizer.rules), OWN_SCALE)
-    restore(state)
-    settle_norms(module, quantizer.rules)
-    try:
-        prepared = prepare_pt2e(module, quantizer.set_samples(first))
-    except RecursionError as error:
-        raise UsageError(
-            "torchao follows operators that share one scale by recursion, and the model has a longer chain of them "
-            "than Python allows: raise the limit with sys.setrecursionlimit, or quantize the model in parts"
-        ) from error
-    restore(state)
-    report = [*wide_decisions(prepared), *report]
-    filled = False
-    with torch.no_grad():
-        for done, (args, kwargs) in enumerate(chain(kept, calls), 1):
-            prepared(*args, **kwargs)
-            filled = filled or not _is_empty((args, kwargs))
-            progress(done)
-    if not filled:
-        raise UsageError("no tensor of the calibration data has an element: give one sample at least that has some")
-    warn_of_long_tails(prepared)
-    restore(state)
-    # This one runs only: the annotations of a copy name nodes of the original, and its weights are the original's.
-    copies: dict[int, Any] = {id(weight): weight for weight in prepared.parameters()}
-    with without_torch_warnings():
-        floating = copy.deepcopy(prepared, copies)
-    state += [(copies[id(buffer)], before) for buffer, before in state if id(buffer) in copies]
-    converted = convert_pt2e(prepared)
-    if rounding:
-        report += decisions(converted, round_weights(floating, converted, kept, quantizer.rules), ROUNDED)
+    with unwritten(module):  # a sample may raise
+        state = saved(module)
+        equalized = equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
+        report = decisions(module, equalized, EQUALIZED)
+        if rescaling:
+            report += decisions(module, keep_narrow(module, first, quantizer.rules), OWN_SCALE)
         restore(state)
-    if bias_correction:
-        report += decisions(converted, correct_biases(floating, converted, first, quantizer.rules), CORRECTED)
+        settle_norms(module, quantizer.rules)
+        try:
+            prepared = prepare_pt2e(module, quantizer.set_samples(first))
+        except RecursionError as error:
+            raise UsageError(
+                "torchao follows operators that share one scale by recursion, and the model has a longer chain of them "
+                "than Python allows: raise the limit with sys.setrecursionlimit, or quantize the model in parts"
+            ) from error
         restore(state)
-        correct_outputs(floating, converted, first, quantizer.rules)
+        report = [*wide_decisions(prepared), *report]
+        filled = False
+        with torch.no_grad():
+            for done, (args, kwargs) in enumerate(chain(kept, calls), 1):
+                prepared(*args, **kwargs)
+                filled = filled or not _is_empty((args, kwargs))
+                progress(done)
+        if not filled:
+            raise UsageError("no tensor of the calibration data has an element: give one sample at least that has some")
+        warn_of_long_tails(prepared)
         restore(state)
+        # This one runs only: the annotations of a copy name nodes of the original, and its weights are the original's.
+        copies: dict[int, Any] = {id(weight): weight for weight in prepared.parameters()}
+        with without_torch_warnings():
+            floating = copy.deepcopy(prepared, copies)
+        state += [(copies[id(buffer)], before) for buffer, before in state if id(buffer) in copies]
+        converted = convert_pt2e(prepared)
+        if rounding:
+            report += decisions(converted, round_weights(floating, converted, kept, quantizer.rules), ROUNDED)
+            restore(state)
+        if bias_correction:
+            report += decisions(converted, correct_biases(floating, converted, first, quantizer.rules), CORRECTED)
+            restore(state)
+            correct_outputs(floating, converted, first, quantizer.rules)
+            restore(state)
     return Quantized(floating, converted, carried, report)
 
 
