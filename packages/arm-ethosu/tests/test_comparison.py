@@ -110,7 +110,21 @@ def test_parts_of_many_rows_are_right(kernel: tuple[int, int], pad: tuple[int, .
     _compiled(conv("", "", k=kernel, c=1, oc=1, pad=pad, out=(65537, 1)).graph(), "ethos-u85-256")
 
 
-@functools.cache
+@pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])
+def test_rescales_in_a_row_are_one_kernel(accelerator: str) -> None:
+    """The kernel is the last one's, and reads with the zero point of the first one, which is by 1."""
+    graph = Graph()
+    x = graph.input("x", (1, 4, 4), I8)
+    for dtype, multiplier, zeros in ((I32, 1 << 30, (_ZERO, 0)), (I8, (1 << 30) - 99, (0, _ZERO))):
+        scale = graph.constant(np.array([multiplier], np.int32), I32), graph.constant(np.array([30], np.int8), I8)
+        types = {I8: np.int8, I32: np.int32}
+        points = [graph.constant(np.full(1, n, types[d]), d) for n, d in zip(zeros, (x.dtype, dtype), strict=True)]
+        attrs = {"output_dtype": dtype, "scale32": True, "per_channel": False, "rounding_mode": "SINGLE_ROUND"}
+        x = graph.append("RESCALE", [x, *scale, *points], attrs).output
+    graph.outputs = [x]
+    _compiled(graph, accelerator)
+
+
 @pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u65-256"])
 def test_tables_of_wide_numbers_are_known(accelerator: str) -> None:
     """Vela makes three kernels of each, which look up numbers, distances, and how far it is between two."""
@@ -122,6 +136,7 @@ def test_tables_of_wide_numbers_are_known(accelerator: str) -> None:
     assert difference(tosa, load(tosa), made.arrays, made.debug_db, accelerator) is None
 
 
+@functools.cache
 def _made() -> tuple[bytes, vela.VelaOutput]:
     return _compiled(_chain())
 

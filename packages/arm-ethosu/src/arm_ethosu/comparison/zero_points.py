@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from arm_tosa_core.tosa.ir import Op, Tensor
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.scaling import is_by_one
 
 from ..command_stream import registers as r
 from .difference import Difference
@@ -22,8 +23,9 @@ _IN_STEPS = "MatMul"
 
 def zero_point_difference(kernels: Sequence[Owned]) -> Difference | None:
     """The first kernel that takes another zero point than the graph has."""
+    owners = {each.op for each in kernels}
     for each in kernels:
-        for op, register, right in (*_read(each), *_written(each)):
+        for op, register, right in (*_read(each, owners), *_written(each)):
             value = each.command.get(register, 0)
             written = value - (1 << 16) if value >> 15 else value
             if each.kind in _COPIES and value == each.command.get(r.IFM_ZERO_POINT, 0) == 0:
@@ -34,7 +36,7 @@ def zero_point_difference(kernels: Sequence[Owned]) -> Difference | None:
     return None
 
 
-def _read(kernel: Owned) -> list[tuple[Op, int, int]]:
+def _read(kernel: Owned, owners: Collection[Op | None]) -> list[tuple[Op, int, int]]:
     op = kernel.op
     if op is None or op.name not in _READ or op.attrs.get("input_unsigned"):
         return []
@@ -42,7 +44,19 @@ def _read(kernel: Owned) -> list[tuple[Op, int, int]]:
         return []
     if op.name == "TRANSPOSE_CONV2D" and kernel.command.code == r.DEPTHWISE:
         return []  # it writes the bias to results that read no pixel
-    return [(op, r.IFM_ZERO_POINT, zero) for zero in _zero(op.inputs[_READ[op.name]])]
+    reader = _merged(op, owners) if op.name == "RESCALE" else op
+    return [(op, r.IFM_ZERO_POINT, zero) for zero in _zero(reader.inputs[_READ[op.name]])]
+
+
+def _merged(op: Op, owners: Collection[Op | None]) -> Op:
+    """The first of RESCALEs in a row that Vela makes one kernel of: all but the last are by 1, to INT32, from 0 on."""
+    source = op.inputs[0].producer
+    while source is not None and source.name == "RESHAPE":
+        source = source.inputs[0].producer
+    if source is None or source.name != "RESCALE" or source in owners or not is_by_one(source):
+        return op
+    between = [*_zero(source.inputs[_WRITTEN]), *_zero(op.inputs[_READ["RESCALE"]])]
+    return op if any(between) or source.output.dtype is not DType.INT32 else _merged(source, owners)
 
 
 def _written(kernel: Owned) -> list[tuple[Op, int, int]]:
