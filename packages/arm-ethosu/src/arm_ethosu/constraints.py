@@ -13,6 +13,7 @@ from math import gcd, prod
 
 from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.operator_classes import CONVOLUTIONS
 from arm_tosa_core.tosa.verifier import Check
 
 from .accelerators import Family
@@ -119,15 +120,12 @@ def _bool(op: Op) -> Rejected | None:
     return None
 
 
-_FUSED = ("CONV2D", "DEPTHWISE_CONV2D", "CONV3D", "TRANSPOSE_CONV2D")
-
-
 def _int48(op: Op) -> Rejected | None:
     x = op.inputs[0] if op.inputs else None
     if x is None or x.dtype is not DType.INT48 or x.is_constant:
         return None
     producer = x.producer
-    if op.name != "RESCALE" or producer is None or producer.name not in (*_FUSED, "RESIZE") or len(x.uses) > 1:
+    if op.name != "RESCALE" or producer is None or producer.name not in (*CONVOLUTIONS, "RESIZE") or len(x.uses) > 1:
         return Rejected(
             f"INT48 input; {_U55} have no such type except between a convolution and the one RESCALE after it"
         )

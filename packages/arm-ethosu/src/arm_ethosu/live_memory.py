@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 
+from .operator_classes import AT_THE_OUTPUT, KEPT_IN_ROWS
+
 #: Operators whose results are their operands in another shape.
 _SAME_BYTES = {"RESHAPE", "IDENTITY"}
-#: Operators that the accelerator applies as it writes the result of another.
-_AT_THE_OUTPUT = {"RESCALE", "CLAMP", "TABLE"}
-#: Operators whose results Vela keeps as rows of elements; those of others as bricks of 16 channels.
-_MOVES = {"CONCAT", "PAD", "RESHAPE", "REVERSE", "SLICE", "TILE", "TRANSPOSE", "GATHER", "SCATTER", "IDENTITY"}
 _BRICK = 16
 
 
@@ -47,7 +45,7 @@ def _times(graph: Graph) -> dict[Op, int]:
     times: dict[Op, int] = {}
     for number, op in enumerate(graph.ops, start=1):
         producer = op.inputs[0].producer if op.inputs else None
-        joins = producer is not None and op.name in _AT_THE_OUTPUT and _is_passed_on(graph, op.inputs[0])
+        joins = producer is not None and op.name in AT_THE_OUTPUT and _is_passed_on(graph, op.inputs[0])
         times[op] = times[producer] if joins and producer is not None else number
     return times
 
@@ -56,7 +54,7 @@ def _is_passed_on(graph: Graph, tensor: Tensor) -> bool:
     """Whether an operator at the output of the tensor's maker reads it: then it never lies in memory."""
     users = tensor.uses.operators()
     alone = len(users) == 1 and tensor.producer is not None and tensor not in graph.outputs
-    return alone and users[0].name in _AT_THE_OUTPUT and users[0].inputs[0] is tensor and not _is_read_wider(users[0])
+    return alone and users[0].name in AT_THE_OUTPUT and users[0].inputs[0] is tensor and not _is_read_wider(users[0])
 
 
 def _is_read_wider(op: Op) -> bool:
@@ -66,7 +64,7 @@ def _is_read_wider(op: Op) -> bool:
 
 def _bytes(tensor: Tensor) -> int:
     elements = tensor.size
-    if tensor.rank == 4 and tensor.producer is not None and tensor.producer.name not in _MOVES:
+    if tensor.rank == 4 and tensor.producer is not None and tensor.producer.name not in KEPT_IN_ROWS:
         channels = tensor.shape[-1]
         elements = elements // channels * -(-channels // _BRICK) * _BRICK
     return (elements * tensor.dtype.bits + 7) // 8

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from .tosa.ir import DType as DType
     from .tosa.ir import Op as Op
     from .tosa.ir import Tensor as Tensor
+    from .tosa.pattern import ANY as ANY
+    from .tosa.pattern import AnyOf as AnyOf
     from .tosa.pattern import Match as Match
     from .tosa.pattern import Pattern as Pattern
     from .tosa.pattern import pattern_rewrite as pattern_rewrite
@@ -77,7 +79,7 @@ _NAMES = {
     "testing.case": "OpCase",
     "tosa.graph": "Graph",
     "tosa.ir": "DType Op Tensor",
-    "tosa.pattern": "Match Pattern pattern_rewrite",
+    "tosa.pattern": "ANY AnyOf Match Pattern pattern_rewrite",
     "tosa.rewrite": "Rewrite Stage",
     "tosa.serializer": "serialize",
     "tosa.specification": "TosaSpecification",

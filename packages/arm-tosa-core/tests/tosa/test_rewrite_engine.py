@@ -133,26 +133,6 @@ def test_the_verifier_names_the_rewrite_that_broke_the_graph() -> None:
         run_rewrites(_row("IDENTITY", "ABS"), rewrites)
 
 
-def test_a_pattern_finds_what_is_alone_and_names_it() -> None:
-    graph = Graph()
-    x = graph.input("x", (1, 4), DType.INT32)
-    inner = graph.append("CLZ", [x]).output
-    total = graph.append("ADD", [graph.append("ABS", [inner]).output, x]).output
-    pattern = Pattern("ADD|SUB", {0: Pattern("ABS", {0: Pattern("CLZ", name="inner", alone=True)}, name="abs")})
-    assert total.producer is not None
-    found: dict[str, Op] = {}
-    assert pattern.find(graph, total.producer, found) and {n: op.name for n, op in found.items()} == {
-        "inner": "CLZ",
-        "abs": "ABS",
-    }
-    graph.outputs = [total, inner]
-    assert not pattern.find(graph, total.producer, {})
-    graph.outputs = [total]
-    graph.append("ABS", [inner])
-    assert not pattern.find(graph, total.producer, {})
-    assert not Pattern("ADD", {2: Pattern("ABS")}).find(graph, total.producer, {})
-
-
 def test_a_check_keeps_what_it_has_a_reason_against_and_operands_are_replaced() -> None:
     def against(match: Match) -> str | None:
         return "it is not the first" if match.op.inputs[0] is not match.graph.inputs[0] else None

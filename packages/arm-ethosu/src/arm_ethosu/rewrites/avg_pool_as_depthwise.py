@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
-from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op, Tensor
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.ir import DType, Tensor
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.rewrite import Stage
 
 from .inserter import Inserter
 
@@ -34,21 +36,31 @@ def _padded(image: Tensor, zero: int, kernel: tuple[int, int]) -> tuple[Tensor, 
     return pad.inputs[0], (*rows, *columns)
 
 
-def _average_as_depthwise(graph: Graph, op: Op) -> bool:
+def _unfit(match: Match) -> str | None:
+    op = match.op
+    reads = op.output.size * prod(op.attrs["kernel"]) / op.inputs[0].size
+    return "it has padding of its own, or little overlap" if any(op.attrs["pad"]) or reads < _OVERLAP else None
+
+
+def _average_as_depthwise(match: Match) -> Tensor:
     """An average over windows that overlap becomes a depthwise convolution with ones, and a RESCALE by the same factor.
 
     A PAD before it becomes padding of the convolution. Padding of a pool does not count, which no one factor can say.
     """
+    op = match.op
     image, in_zero, out_zero = op.inputs
-    (height, width), count = op.attrs["kernel"], op.attrs["kernel"][0] * op.attrs["kernel"][1]
-    reads = op.output.size * count / image.size
-    if image.dtype is not DType.INT8 or any(op.attrs["pad"]) or reads < _OVERLAP or in_zero.data is None:
-        return False
+    assert in_zero.data is not None
+    height, width = op.attrs["kernel"]
     source, pad = _padded(image, int(in_zero.data[0]), (height, width))
-    insert, ones = Inserter(graph, op), np.ones((height, width, image.shape[3], 1), np.int8)
+    insert, ones = Inserter(match.graph, op), np.ones((height, width, image.shape[3], 1), np.int8)
     total = insert.convolve("DEPTHWISE_CONV2D", source, ones, op.attrs["stride"], pad, in_zero)
-    graph.replace(op.output, insert.rescale(total, DType.INT8, _reciprocal(count), out_zero))
-    return True
+    return insert.rescale(total, DType.INT8, _reciprocal(height * width), out_zero)
 
 
-AVERAGE_AS_DEPTHWISE = Rewrite("average_as_depthwise", Stage.LEGALIZE, ("AVG_POOL2D",), _average_as_depthwise)
+AVERAGE_AS_DEPTHWISE = pattern_rewrite(
+    "average_as_depthwise",
+    Stage.LEGALIZE,
+    Pattern("AVG_POOL2D", {0: Pattern(dtype=DType.INT8), 1: Pattern(constant=True)}),
+    _average_as_depthwise,
+    _unfit,
+)

@@ -11,10 +11,10 @@ import numpy as np
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
+from ..operator_classes import AT_THE_OUTPUT
 from .by_estimate import WORTH_ASKING, Choice
 from .graph_parts import with_layer
 
-_FUSED = ("CLAMP", "RESCALE", "TABLE")
 #: Planes of a result, at most, that are made of an image's channels at last.
 _MOST_PLANES = 4
 
@@ -24,7 +24,7 @@ def _row(op: Op) -> list[Op]:
     found: list[Op] = []
     while not found or found[0].name != "CONV2D":
         maker = (found[0] if found else op).inputs[0].producer
-        if maker is None or maker.name not in ("CONV2D", *_FUSED) or len(maker.output.uses) > 1:
+        if maker is None or maker.name not in ("CONV2D", *AT_THE_OUTPUT) or len(maker.output.uses) > 1:
             return []
         found.insert(0, maker)
     return found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import Op, Tensor
+from arm_tosa_core.tosa.ir import Op
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.walks import through
 
 from .max_pool_copies import is_poolable, through_pool
 
@@ -15,12 +16,6 @@ _ELEMENTWISE = ("ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM")
 _BETWEEN = ("RESCALE", "RESHAPE")
 
 
-def _source(tensor: Tensor) -> Tensor:
-    while tensor.producer is not None and tensor.producer.name in _BETWEEN:
-        tensor = tensor.producer.inputs[0]
-    return tensor
-
-
 def _repeated_constant(graph: Graph, op: Op) -> bool:
     """A constant with fewer elements than the result is copied by a pool, once for all its readers.
 
@@ -28,7 +23,7 @@ def _repeated_constant(graph: Graph, op: Op) -> bool:
     of its result. One number is no feature map, but a register.
     """
     for tensor in op.inputs[:2]:
-        constant = _source(tensor)
+        constant = through(tensor, _BETWEEN)
         if constant.data is None or not is_poolable(constant) or not 1 < constant.size < op.output.size:
             continue
         readers = [use for use in constant.uses if use.name in _ELEMENTWISE + _BETWEEN]

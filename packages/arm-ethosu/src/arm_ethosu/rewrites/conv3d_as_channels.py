@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import Op, Tensor
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.ir import Tensor
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.rewrite import Stage
 
 from ..native.conv3d import is_native, why_no_planes
 from .inserter import Inserter
 
 
-def _planes_as_channels(graph: Graph, op: Op) -> bool:
+def _native(match: Match) -> str | None:
+    return "Vela has it, or there are too many channels" if is_native(match.op) or why_no_planes(match.op) else None
+
+
+def _planes_as_channels(match: Match) -> Tensor:
     """A CONV3D becomes one with a kernel of one plane: the planes that a result reads lie side by side as channels."""
+    graph, op = match.graph, match.op
     x, weight, *others = op.inputs
-    if is_native(op) or why_no_planes(op) or weight.data is None:
-        return False
+    assert weight.data is not None
     insert = Inserter(graph, op)
     results, depth = op.output.shape[1], weight.shape[1]
     before, after, *pad = op.attrs["pad"]
@@ -39,8 +43,13 @@ def _planes_as_channels(graph: Graph, op: Op) -> bool:
     kernel = graph.constant(np.ascontiguousarray(data), weight.dtype)
     attrs = {name: op.attrs[name] for name in ("acc_type", "local_bound")}
     attrs |= {"pad": (0, 0, *pad), "stride": (1, *stride), "dilation": (1, *dilation)}
-    graph.replace(op.output, insert("CONV3D", insert.join(parts, 4), kernel, *others, **attrs))
-    return True
+    return insert("CONV3D", insert.join(parts, 4), kernel, *others, **attrs)
 
 
-PLANES_AS_CHANNELS = Rewrite("planes_as_channels", Stage.LEGALIZE, ("CONV3D",), _planes_as_channels)
+PLANES_AS_CHANNELS = pattern_rewrite(
+    "planes_as_channels",
+    Stage.LEGALIZE,
+    Pattern("CONV3D", {1: Pattern(constant=True)}),
+    _planes_as_channels,
+    _native,
+)

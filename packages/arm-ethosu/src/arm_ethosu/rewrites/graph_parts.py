@@ -9,14 +9,15 @@ import numpy as np
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.operator_classes import CONVOLUTIONS, MOVES
+from arm_tosa_core.tosa.walks import only_reader
 
-_MOVERS = ("PAD", "RESHAPE", "REVERSE", "SLICE", "TRANSPOSE")
-_FUSED = ("CLAMP", "RESCALE", "TABLE")
-_CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D")
+from ..operator_classes import AT_THE_OUTPUT
+
 #: Zero points of what is computed, or what is compared with them, by their positions.
-_ZEROS = {**dict.fromkeys(_CONVOLUTIONS, (3,)), "RESCALE": (3, 4), "MATMUL": (2, 3), "PAD": (2,)}
+_ZEROS = {**dict.fromkeys(CONVOLUTIONS, (3,)), "RESCALE": (3, 4), "MATMUL": (2, 3), "PAD": (2,)}
 #: What Vela may treat as one with the operator behind or in front of it.
-BETWEEN = frozenset((*_MOVERS, *_FUSED))
+BETWEEN = frozenset((*MOVES, *AT_THE_OUTPUT))
 
 
 def around(graph: Graph, op: Op) -> list[Op]:
@@ -45,7 +46,7 @@ def product(graph: Graph, op: Op) -> Op | None:
     """The product that reads what a mover makes, perhaps in another shape or order; None: none does."""
     end: Op | None = op
     while end is not None and end.name != "MATMUL":
-        reader = _reader(graph, end)
+        reader = only_reader(graph, end)
         end = reader if reader is not None and reader.name in ("RESHAPE", "TRANSPOSE", "MATMUL") else None
     return end
 
@@ -77,7 +78,7 @@ def with_movers(graph: Graph, ops: Iterable[Op]) -> list[Op]:
 
 
 def _moves(op: Op) -> bool:
-    return op.name in ("CONCAT", *_MOVERS)
+    return op.name in ("CONCAT", *MOVES)
 
 
 def _in_order(ops: set[Op]) -> list[Op]:
@@ -87,7 +88,7 @@ def _in_order(ops: set[Op]) -> list[Op]:
 def _layer(graph: Graph, x: Tensor) -> set[Op]:
     """What ``x`` is made of back to a layer, or to those of its heads, as far as nobody else reads it."""
     op = x.producer
-    if op is None or op.name not in (*BETWEEN, "CONCAT", "CONV2D") or _reader(graph, op) is None:
+    if op is None or op.name not in (*BETWEEN, "CONCAT", "CONV2D") or only_reader(graph, op) is None:
         return set()
     if op.name == "CONV2D":
         shaped = op.inputs[0].producer
@@ -100,7 +101,7 @@ def _scores(product: Op) -> Op:
     waiting, seen = list(product.inputs[:1]), set[Op]()
     while waiting:
         op = waiting.pop().producer
-        if op is not None and op not in seen and op.name not in _CONVOLUTIONS:
+        if op is not None and op not in seen and op.name not in CONVOLUTIONS:
             if op.name == "MATMUL":
                 return op
             seen.add(op)
@@ -113,7 +114,7 @@ def _up_to_product(scores: Op) -> set[Op]:
     found, waiting = set[Op](), [scores]
     while waiting:
         for use in waiting.pop().output.uses.operators():
-            if use not in found and use.name not in _CONVOLUTIONS:
+            if use not in found and use.name not in CONVOLUTIONS:
                 found.add(use)
                 waiting += [] if use.name == "MATMUL" else [use]
     return found if any(op.name == "MATMUL" for op in found) else set()
@@ -165,26 +166,20 @@ def _pooled(graph: Graph, x: Tensor) -> Tensor:
     return graph.append("MAX_POOL2D", [x], {"kernel": (1, 1), "stride": (1, 1), "pad": (0, 0, 0, 0)}).output
 
 
-def _reader(graph: Graph, op: Op) -> Op | None:
-    """The only one that reads an operator's result."""
-    alone = len(op.outputs) == 1 and len(op.output.uses) == 1 and op.output not in graph.outputs
-    return op.output.uses[0] if alone else None
-
-
 def _before(graph: Graph, op: Op) -> Iterator[Op]:
     for x in op.inputs if op.name == "CONCAT" else op.inputs[:1]:
-        if (mover := x.producer) is not None and mover.name in _MOVERS and _reader(graph, mover) is not None:
+        if (mover := x.producer) is not None and mover.name in MOVES and only_reader(graph, mover) is not None:
             yield mover
             yield from _before(graph, mover)
 
 
 def _behind(graph: Graph, op: Op) -> Iterator[Op]:
-    moved = op.name in _MOVERS
-    while (reader := _reader(graph, op)) is not None:
-        if reader.name not in _FUSED and not moved:
+    moved = op.name in MOVES
+    while (reader := only_reader(graph, op)) is not None:
+        if reader.name not in AT_THE_OUTPUT and not moved:
             return
         yield reader
-        moved = moved and reader.name in _MOVERS
+        moved = moved and reader.name in MOVES
         op = reader
 
 
@@ -194,9 +189,9 @@ def _numbers(op: Op, position: int, constant: Tensor) -> np.ndarray[Any, Any]:
     if dtype is DType.INT8 and constant.data is not None and position in _ZEROS.get(name, ()):
         zero = int(constant.data.item())
         return np.array([zero if zero in (-128, 127) else 1], np.int8)
-    if name in _CONVOLUTIONS and position == 2:
+    if name in CONVOLUTIONS and position == 2:
         return np.zeros(constant.shape, np.int32 if dtype is DType.INT32 else np.int64)
-    if (name in _CONVOLUTIONS or name == "TABLE") and position == 1:
+    if (name in CONVOLUTIONS or name == "TABLE") and position == 1:
         most = {DType.INT4: 7, DType.INT8: 127}.get(dtype, 32767)
         made = np.random.default_rng(0).integers(-most, most + 1, constant.shape)
         if name == "CONV2D" and constant.data is not None:

@@ -8,35 +8,26 @@ import numpy as np
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
-from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.operator_classes import ASSEMBLED
+from arm_tosa_core.tosa.pattern import ANY, Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.scaling import is_by_one
+from arm_tosa_core.tosa.walks import made_by, through
 
-from .max_pool_copies import is_poolable, through_pool
+from ..operator_classes import READ_IN_PLACE, RESCALE_BY_THEMSELVES
+from .max_pool_copies import POOLABLE, is_poolable, through_pool
 
-_CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D")
-_MOVERS = ("RESHAPE", "SLICE", "TRANSPOSE")
-_RESHAPE = frozenset(("RESHAPE",))
+_RESHAPE = ("RESHAPE",)
+_MOVED = "|".join((*ASSEMBLED, "SLICE"))
 #: From which scale on Vela takes a sum for a quantized one, by what is added.
 _OF_SUMS = {DType.INT8: 2.0**15, DType.INT16: 2.0**14}
-_BINARY = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "ARITHMETIC_RIGHT_SHIFT", "LOGICAL_LEFT_SHIFT")
+_BINARY = "ADD|SUB|MUL|MAXIMUM|MINIMUM|ARITHMETIC_RIGHT_SHIFT|LOGICAL_LEFT_SHIFT"
 
 
 def plus_zero(graph: Graph, before: Op, tensor: Tensor) -> Tensor:
     """A copy of an INT32 tensor, made by a sum inserted before an operator."""
     zero = graph.constant(np.zeros((1,) * tensor.rank, np.int32), DType.INT32)
     return graph.insert_before(before, "ADD", [tensor, zero]).output
-
-
-def _made_by(tensor: Tensor, *names: str) -> bool:
-    return tensor.producer is not None and tensor.producer.name in names
-
-
-def _through(tensor: Tensor, *movers: str) -> Tensor:
-    """What a tensor was before it was moved."""
-    while tensor.producer is not None and tensor.producer.name in movers:
-        tensor = tensor.producer.inputs[0]
-    return tensor
 
 
 def _is_widened(tensor: Tensor) -> bool:
@@ -47,7 +38,7 @@ def _is_widened(tensor: Tensor) -> bool:
 
 def _is_fused(wide: Tensor) -> bool:
     """Whether Vela surely makes a RESCALE from INT32 part of the operation before it."""
-    wide = _through(wide, "RESHAPE")
+    wide = through(wide, _RESHAPE)
     if len(wide.uses) > 1 or wide.producer is None:
         return False
     if wide.producer.name == "RESCALE" and wide.producer.inputs[0].dtype is DType.INT48 and is_by_one(wide.producer):
@@ -55,41 +46,29 @@ def _is_fused(wide: Tensor) -> bool:
     if wide.producer.name == "MUL":
         factors = wide.producer.inputs[:2]
         return all(_is_widened(x) and (x.dtype is not DType.INT32 or len(x.uses) == 1) for x in factors)
-    return wide.producer.name in _CONVOLUTIONS
+    return wide.producer.name in RESCALE_BY_THEMSELVES
 
 
-def _concat_of_int32(*makers: str) -> Rewrite:
-    def apply(graph: Graph, op: Op) -> bool:
-        """An INT32 result that is joined or padded is summed with zero first where Vela would drop parts of it."""
-        wrong = [i for i, x in enumerate(op.inputs) if x.dtype is DType.INT32 and _made_by(x, *makers)]
-        for position in wrong:
-            graph.set_input(op, position, plus_zero(graph, op, op.inputs[position]))
-        return bool(wrong)
-
-    return Rewrite("joined_wide", Stage.LEGALIZE, ("CONCAT", "PAD"), apply)
+def _no_parts_dropped(match: Match) -> Mapping[int, Tensor]:
+    """An INT32 result that is joined or padded is summed with zero first where Vela would drop parts of it."""
+    return {match.position("wide"): plus_zero(match.graph, match.op, match.tensor("wide"))}
 
 
-def _concat_of_rescale(graph: Graph, op: Op) -> bool:
+def _concat_of_int32(makers: str) -> Rewrite:
+    pattern = Pattern("CONCAT|PAD", {ANY: Pattern(makers, name="wide", dtype=DType.INT32)})
+    return pattern_rewrite("joined_wide", Stage.LEGALIZE, pattern, _no_parts_dropped)
+
+
+def _fused(match: Match) -> str | None:
+    return "Vela makes it part of the operation before" if _is_fused(match["narrow"].inputs[0]) else None
+
+
+def _concat_of_rescale(match: Match) -> Mapping[int, Tensor]:
     """What a RESCALE made from INT32 goes through a pool before it is joined or padded.
 
     Unless it is part of the operation before it, Vela writes such a RESCALE to the start of the larger tensor.
     """
-    changed = False
-    for position, x in enumerate(op.inputs):
-        if not _made_by(x, "RESCALE") or not is_poolable(x):
-            continue
-        assert x.producer is not None
-        wide = x.producer.inputs[0]
-        if wide.dtype is DType.INT32 and not _is_fused(wide):
-            graph.set_input(op, position, through_pool(graph, op, x))
-            changed = True
-    return changed
-
-
-def _no_concat(match: Match) -> str | None:
-    x = match.op.inputs[0]
-    moved = x.dtype is DType.INT32 and _made_by(_through(x, "RESHAPE"), "CONCAT", "PAD", "SLICE", "TILE")
-    return None if moved else "its operand is not moved in INT32"
+    return {match.position("narrow"): through_pool(match.graph, match.op, match.tensor("narrow"))}
 
 
 def _rescale_of_concat(match: Match) -> Mapping[int, Tensor]:
@@ -102,8 +81,6 @@ def _rescale_of_concat(match: Match) -> Mapping[int, Tensor]:
 
 def _not_to_int32(match: Match) -> str | None:
     op, zero = match.op, match.op.inputs[3].data
-    if op.output.dtype is not DType.INT32 or not is_poolable(op.inputs[0]) or not is_by_one(op):
-        return "it does not widen by 1"
     if zero is None or zero.any() or op.attrs["input_unsigned"]:
         return "it has a zero point"
     return "Vela makes it part of what reads it" if _is_read_narrow(match.graph, op.output) else None
@@ -138,34 +115,31 @@ def _reads_narrow(op: Op) -> bool:
     """Whether Vela makes an operation on narrow numbers of one that reads what a RESCALE by 1 widened."""
     if op.name == "REDUCE_SUM":
         assert op.inputs[0].producer is not None
-        return not _made_by(_through(op.inputs[0].producer.inputs[0], "RESHAPE"), "SLICE")
+        return not made_by(through(op.inputs[0].producer.inputs[0], _RESHAPE), "SLICE")
     if op.name in ("ADD", "SUB") and op.inputs[0] is op.inputs[1]:
         return False
-    return op.name in ("ADD", "SUB", "MUL") and all(_is_widened(_through(x, "RESHAPE")) for x in op.inputs[:2])
+    return op.name in ("ADD", "SUB", "MUL") and all(_is_widened(through(x, _RESHAPE)) for x in op.inputs[:2])
 
 
-def _broadcast_int32(graph: Graph, op: Op) -> bool:
+def _not_repeated(match: Match) -> str | None:
+    """Why Vela takes an operand of a broadcast as it is."""
+    x = match.op.inputs[match.position("wide")]
+    if x.shape == match.op.output.shape:
+        return "it is not repeated"
+    return None if match.between("wide") else "it was not moved"
+
+
+def _broadcast_int32(match: Match) -> Mapping[int, Tensor]:
     """An operand that repeats along an axis is copied where it was moved after it was widened.
 
     Vela repeats it in the shape that it had before.
     """
-    changed = False
-    for position, x in enumerate(op.inputs[:2]):
-        source = _through(x, *_MOVERS)
-        if x.dtype is not DType.INT32 or x.shape == op.output.shape or source is x:
-            continue
-        if _made_by(source, "RESCALE", "CAST"):
-            graph.set_input(op, position, plus_zero(graph, op, x))
-            changed = True
-    return changed
+    position = match.position("wide")
+    return {position: plus_zero(match.graph, match.op, match.op.inputs[position])}
 
 
-def _no_concat_before(match: Match) -> str | None:
-    op, narrow = match.op, match.op.inputs[0]
-    if op.output.dtype is not DType.INT32 or not is_poolable(narrow) or op.attrs["per_channel"]:
-        return "it does not widen"
-    if not _made_by(_through(narrow, "RESHAPE"), "SLICE", "CONCAT", "PAD", "TILE"):
-        return "its operand is not assembled"
+def _read_narrow(match: Match) -> str | None:
+    op = match.op
     return "Vela makes it part of what reads it" if is_by_one(op) and _is_read_narrow(match.graph, op.output) else None
 
 
@@ -177,20 +151,20 @@ def _concat_to_int32(match: Match) -> Mapping[int, Tensor]:
     return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
 
 
-def _small_sum(graph: Graph, op: Op) -> bool:
+def _large_scales(match: Match) -> str | None:
+    rescales = match["left"], match["right"]
+    left, right = map(_scale, rescales)
+    if not left or not right or left == right or not (left.is_integer() and right.is_integer()):
+        return "there are no two whole scales"
+    return "they are large" if max(left, right) >= _OF_SUMS[rescales[0].inputs[0].dtype] else None
+
+
+def _small_sum(match: Match) -> Mapping[int, Tensor]:
     """One of two operands that small whole scales widen is summed with zero before they are added.
 
     Vela makes one operation of it all, which is for scales that leave a sum as many bits as it can have.
     """
-    rescales = [x.producer for x in op.inputs[:2] if _made_by(x, "RESCALE")]
-    scales = [_scale(rescale) for rescale in rescales if rescale is not None]
-    if len(scales) < 2 or scales[0] == scales[1] or not all(scale and scale.is_integer() for scale in scales):
-        return False
-    assert rescales[0] is not None
-    if max(scale or 0 for scale in scales) >= _OF_SUMS[rescales[0].inputs[0].dtype]:
-        return False
-    graph.set_input(op, 0, plus_zero(graph, op, op.inputs[0]))
-    return True
+    return {0: plus_zero(match.graph, match.op, match.op.inputs[0])}
 
 
 def _scale(rescale: Op) -> float | None:
@@ -201,24 +175,35 @@ def _scale(rescale: Op) -> float | None:
     return float(multiplier[0]) / 2.0 ** int(shift[0]) if rescale.output.dtype is DType.INT32 else None
 
 
+_NARROW = Pattern(dtype=POOLABLE)
+_TO_INT32 = Pattern("RESCALE", {0: _NARROW}, dtype=DType.INT32, where=is_by_one)
+_FROM_INT32 = Pattern("RESCALE", {0: Pattern(dtype=DType.INT32)}, "narrow", dtype=POOLABLE)
+_OF_MOVED_INT32 = Pattern("RESCALE", {0: Pattern(_MOVED, dtype=DType.INT32, through=_RESHAPE)})
+_OF_MOVED = Pattern(
+    "RESCALE",
+    {0: Pattern(_MOVED, dtype=POOLABLE, through=_RESHAPE)},
+    dtype=DType.INT32,
+    attrs={"per_channel": False},
+)
+_OF_MOVED_AFTER = Pattern(_BINARY, {ANY: Pattern("RESCALE|CAST", {}, "wide", dtype=DType.INT32, through=READ_IN_PLACE)})
+_OF_SCALED = Pattern("ADD|SUB", {0: Pattern("RESCALE", name="left"), 1: Pattern("RESCALE", name="right")})
+
 CONCAT_OF_INT32_U55 = _concat_of_int32("RESCALE")
-CONCAT_OF_INT32_U85 = _concat_of_int32("RESCALE", "ABS", "BITWISE_NOT", "CLZ")
-CONCAT_OF_RESCALE = Rewrite(
+CONCAT_OF_INT32_U85 = _concat_of_int32("RESCALE|ABS|BITWISE_NOT|CLZ")
+CONCAT_OF_RESCALE = pattern_rewrite(
     "rescaled_joined",
     Stage.LEGALIZE,
-    ("CONCAT", "PAD"),
+    Pattern("CONCAT|PAD", {ANY: _FROM_INT32}),
     _concat_of_rescale,
+    _fused,
     frozenset(("RESCALE", "RESHAPE")),
 )
-RESCALE_OF_CONCAT = pattern_rewrite(
-    "wide_moved", Stage.LEGALIZE, Pattern("RESCALE"), _rescale_of_concat, _no_concat, _RESHAPE
-)
+RESCALE_OF_CONCAT = pattern_rewrite("wide_moved", Stage.LEGALIZE, _OF_MOVED_INT32, _rescale_of_concat)
+# At the RESCALE, before ``widened`` makes a CAST of it: that sees what reads it, and not what reads a view of it.
 RESHAPE_BEFORE_RESCALE = Rewrite("reshaped_first", Stage.LEGALIZE, ("RESCALE",), _reshape_before_rescale)
-SMALL_SUM = Rewrite("small_sum", Stage.LEGALIZE, ("ADD", "SUB"), _small_sum)
-CONCAT_TO_INT32 = pattern_rewrite(
-    "wide_assembled", Stage.LEGALIZE, Pattern("RESCALE"), _concat_to_int32, _no_concat_before, _RESHAPE
-)
-BROADCAST_INT32 = Rewrite("wide_repeated", Stage.LEGALIZE, _BINARY, _broadcast_int32, frozenset(_MOVERS))
+SMALL_SUM = pattern_rewrite("small_sum", Stage.LEGALIZE, _OF_SCALED, _small_sum, _large_scales)
+CONCAT_TO_INT32 = pattern_rewrite("wide_assembled", Stage.LEGALIZE, _OF_MOVED, _concat_to_int32, _read_narrow)
+BROADCAST_INT32 = pattern_rewrite("wide_repeated", Stage.LEGALIZE, _OF_MOVED_AFTER, _broadcast_int32, _not_repeated)
 RESCALE_AS_CAST = pattern_rewrite(
-    "widened", Stage.LEGALIZE, Pattern("RESCALE"), _rescale_as_cast, _not_to_int32, _RESHAPE
+    "widened", Stage.LEGALIZE, _TO_INT32, _rescale_as_cast, _not_to_int32, frozenset(_RESHAPE)
 )

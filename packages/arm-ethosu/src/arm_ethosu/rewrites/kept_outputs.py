@@ -6,13 +6,13 @@ from functools import partial
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.operator_classes import VIEWS
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .inserter import Inserter
 from .int32_rescales import plus_zero
 from .max_pool_copies import is_poolable, through_pool
 
-_VIEWS = ("RESHAPE", "TRANSPOSE")
 _THROUGH = frozenset(("CAST", "RESCALE", "RESHAPE"))
 #: Operators that Vela transposes what they read for.
 _TRANSPOSING = ("ARGMAX", "MATMUL", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_SUM", "TRANSPOSE")
@@ -37,7 +37,7 @@ def _lost(graph: Graph, x: Tensor) -> Tensor | None:
     """The output that ``x`` is made of, if Vela makes its move one with what ``x`` is read for."""
     while x.producer is not None and len(x.uses) == 1:
         if x in graph.outputs:
-            return x if x.producer.name in _VIEWS else None
+            return x if x.producer.name in VIEWS else None
         if x.producer.name not in _THROUGH:
             return None
         x = x.producer.inputs[0]

@@ -7,6 +7,8 @@ from math import prod
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
+from arm_tosa_core.tosa.operator_classes import ASSEMBLED
+from arm_tosa_core.tosa.pattern import ANY, Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from ..constraints import is_long_average
@@ -29,29 +31,16 @@ def through_pool(graph: Graph, before: Op, tensor: Tensor, origin: Origin | None
     return insert("RESHAPE", image, graph.shape(tensor.shape)) if flat else image
 
 
+POOLABLE = (DType.INT8, DType.INT16)
+
+
 def is_poolable(tensor: Tensor) -> bool:
-    return tensor.dtype in (DType.INT8, DType.INT16)
+    return tensor.dtype in POOLABLE
 
 
-def _source(tensor: Tensor) -> tuple[str, bool]:
-    """The operator that makes a tensor, before any RESCALE and RESHAPE, and whether there is a RESCALE.
-
-    Empty for an input or a constant, and for what Vela makes one operation of and puts in its place: a RESIZE that
-    enlarges by 2 at most, a DEPTHWISE_CONV2D without a multiplier, an AVG_POOL2D that the hardware has.
-    """
-    op, rescaled = tensor.producer, False
-    while op is not None and op.name in ("RESCALE", "RESHAPE"):
-        rescaled |= op.name == "RESCALE"
-        op = op.inputs[0].producer
-    in_place = None if op is None else _IN_PLACE.get(op.name)
-    return "" if op is None or (in_place is not None and in_place(op)) else op.name, rescaled
-
-
-def _is_flat_copy(op: Op | None) -> bool:
-    """Whether it is a copy that ``through_pool`` makes of an image of one row."""
-    return (
-        op is not None and op.name == "MAX_POOL2D" and op.attrs["kernel"] == (1, 1) and op.inputs[0].shape[:2] == (1, 1)
-    )
+def _is_no_flat_copy(op: Op) -> bool:
+    """Whether it is not a copy that ``through_pool`` makes of an image of one row."""
+    return op.name != "MAX_POOL2D" or op.attrs["kernel"] != (1, 1) or op.inputs[0].shape[:2] != (1, 1)
 
 
 def _factor(resize: Op) -> float:
@@ -61,15 +50,14 @@ def _factor(resize: Op) -> float:
     return max(int(scale[0]) / int(scale[1]), int(scale[2]) / int(scale[3]))
 
 
-#: Of operators that Vela may make several of: whether it makes one, and puts its result in its place.
+#: Of operators that Vela may make several of: whether it makes one, and puts its result in its place: a RESIZE that
+#: enlarges by 2 at most, a DEPTHWISE_CONV2D without a multiplier, an AVG_POOL2D that the hardware has.
 _IN_PLACE: dict[str, Callable[[Op], bool]] = {
     "RESIZE": lambda op: _factor(op) <= 2,
     "DEPTHWISE_CONV2D": lambda op: op.inputs[1].shape[3] == 1 or op.inputs[1].shape[2] == 1,
     "AVG_POOL2D": lambda op: not is_long_average(op),
 }
 
-#: Operators that assemble their result of parts. If it is rescaled, Vela rescales the parts, all to the same place.
-_ASSEMBLED = ("CONCAT", "PAD", "TILE")
 #: Operators, and those whose results Vela does not give them at the right place, or of the right size.
 _OF_SLICES = dict.fromkeys(("TRANSPOSE_CONV2D", "CONV3D"), ("SLICE",))
 _OF_SUMS = dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), ("SLICE", "REDUCE_SUM"))
@@ -77,86 +65,90 @@ _WRONG_PLACES_U85 = {
     **_OF_SLICES,
     **_OF_SUMS,
     "ARGMAX": ("SLICE",),
-    **dict.fromkeys(("CONCAT", "PAD"), ("ABS", "AVG_POOL2D", "BITWISE_NOT", "CLZ", "DEPTHWISE_CONV2D", *_ASSEMBLED)),
+    **dict.fromkeys(("CONCAT", "PAD"), ("ABS", "AVG_POOL2D", "BITWISE_NOT", "CLZ", "DEPTHWISE_CONV2D", *ASSEMBLED)),
 }
 _WRONG_PLACES_U55 = {
     **_OF_SLICES,
     **_OF_SUMS,
     "MATMUL": ("SLICE",),
     "TABLE": ("DEPTHWISE_CONV2D",),
-    **dict.fromkeys(("CONCAT", "PAD"), ("DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D", "MATMUL", "RESIZE", *_ASSEMBLED)),
+    **dict.fromkeys(("CONCAT", "PAD"), ("DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D", "MATMUL", "RESIZE", *ASSEMBLED)),
 }
 
 
-def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
-    def apply(graph: Graph, op: Op) -> bool:
-        """A result that Vela would misplace for a CONCAT, PAD, sum or product goes through a pool first."""
-        changed = False
-        for position, tensor in enumerate(() if becomes_pool(op) else op.inputs):
-            source, rescaled = _source(tensor)
-            wrong = source in wrong_places[op.name] and (rescaled or source not in _ASSEMBLED)
-            if wrong and is_poolable(tensor):
-                graph.set_input(op, position, through_pool(graph, op, tensor))
-                changed = True
-        return changed
+def _is_displaced(op: Op) -> bool:
+    """Whether Vela does not make one operation of an operator, with its result in its place."""
+    in_place = _IN_PLACE.get(op.name)
+    return in_place is None or not in_place(op)
 
-    return Rewrite("detour", Stage.LEGALIZE, tuple(wrong_places), apply, frozenset(("RESCALE", "RESHAPE")))
+
+def _detoured(match: Match) -> Mapping[int, Tensor]:
+    """A result that Vela would misplace for a CONCAT, PAD, sum or product goes through a pool first."""
+    position = match.position("source")
+    return {position: through_pool(match.graph, match.op, match.op.inputs[position])}
+
+
+def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
+    def rightly_placed(match: Match) -> str | None:
+        source = match["source"].name
+        if source not in wrong_places[match.op.name] or becomes_pool(match.op):
+            return "Vela gives it its place"
+        if source in ASSEMBLED and not any(op.name == "RESCALE" for op in match.between("source")):
+            return "it is not rescaled: else Vela rescales the parts, all to the same place"
+        return None if is_poolable(match.op.inputs[match.position("source")]) else "no pool takes it"
+
+    sources = dict.fromkeys(name for names in wrong_places.values() for name in names)
+    source = Pattern("|".join(sources), name="source", through=("RESCALE", "RESHAPE"), where=_is_displaced)
+    pattern = Pattern("|".join(wrong_places), {ANY: source})
+    return pattern_rewrite("detour", Stage.LEGALIZE, pattern, _detoured, rightly_placed)
 
 
 #: Operators that Vela fuses with a maximum or minimum along an axis before them, and then gets sizes or places wrong.
-_FUSED = ("RESCALE", "RESHAPE", "CONCAT", "PAD")
-_FUSED_U55 = (*_FUSED, "TRANSPOSE")
+_FUSED_WITH_EXTREMES = ("RESCALE", "RESHAPE", "CONCAT", "PAD")
+_FUSED_WITH_EXTREMES_U55 = (*_FUSED_WITH_EXTREMES, "TRANSPOSE")
 
 
-def _pooled_extreme(fused: tuple[str, ...]) -> Rewrite:
-    def apply(graph: Graph, op: Op) -> bool:
-        """A maximum or minimum along an axis, of an image, goes through a pool before it is rescaled or moved."""
-        return any(use.name in fused for use in op.output.uses) and _pool_extreme(graph, op)
-
-    return Rewrite("pooled_extreme", Stage.LEGALIZE, ("REDUCE_MAX", "REDUCE_MIN"), apply)
-
-
-def _pool_extreme(graph: Graph, op: Op) -> bool:
-    x, axis = op.inputs[0], op.attrs["axis"]
-    if not is_poolable(x) or becomes_pool(op):
-        return False
-    insert = Inserter(graph, op)
+def _pooled(match: Match) -> Tensor:
+    """A maximum or minimum along an axis, of an image, goes through a pool before it is rescaled or moved."""
+    graph, op = match.graph, match.op
+    insert, x, axis = Inserter(graph, op), op.inputs[0], op.attrs["axis"]
     if x.rank != 4:  # else the reshape to an image would come between
         outer, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
         shape = (1, 1, outer, x.shape[axis]) if inner == 1 else (1, outer, x.shape[axis], inner)
         x, axis = insert("RESHAPE", x, graph.shape(shape)), 3 - (inner > 1)
     pooled = through_pool(graph, op, insert.like(op, x, axis=axis))
-    graph.replace(op.output, insert.reshape(pooled, *op.output.shape))
-    return True
+    return insert.reshape(pooled, *op.output.shape)
 
 
-POOLED_EXTREME, POOLED_EXTREME_U55 = _pooled_extreme(_FUSED), _pooled_extreme(_FUSED_U55)
+def _pooled_extreme(fused: tuple[str, ...]) -> Rewrite:
+    def apart(match: Match) -> str | None:
+        read = any(use.name in fused for use in match.op.output.uses)
+        return None if read and not becomes_pool(match.op) else "Vela fuses it with nothing, or it is a pool itself"
+
+    pattern = Pattern("REDUCE_MAX|REDUCE_MIN", {0: Pattern(dtype=POOLABLE)})
+    return pattern_rewrite("pooled_extreme", Stage.LEGALIZE, pattern, _pooled, apart)
 
 
-def _pooled_choice(graph: Graph, op: Op) -> bool:
+def _pooled_choice(match: Match) -> Mapping[int, Tensor]:
     """What a comparison chooses from goes through a pool after a RESCALE, which Vela otherwise loses in the chain."""
-    if op.inputs[0].producer is None:
-        return False
-    changed = False
-    for position, tensor in enumerate(op.inputs[1:], 1):
-        if tensor.producer is not None and tensor.producer.name == "RESCALE" and is_poolable(tensor):
-            graph.set_input(op, position, through_pool(graph, op, tensor))
-            changed = True
-    return changed
+    return {match.position("choice"): through_pool(match.graph, match.op, match.tensor("choice"))}
 
 
-def _made_smaller(graph: Graph, op: Op) -> bool:
+def _no_smaller(match: Match) -> str | None:
+    sizes = zip(match.op.output.shape[1:3], match.op.inputs[0].shape[1:3], strict=True)
+    return None if any(made < size for made, size in sizes) else "it makes nothing smaller"
+
+
+def _made_smaller(match: Match) -> Mapping[int, Tensor]:
     """What a RESIZE makes smaller goes through a pool: Vela lets it begin before all it reads is written."""
-    x = source = op.inputs[0]
-    while source.producer is not None and source.producer.name == "RESHAPE":
-        source = source.producer.inputs[0]
-    smaller = any(made < size for made, size in zip(op.output.shape[1:3], x.shape[1:3], strict=True))
-    if not smaller or source.producer is None or _is_flat_copy(source.producer) or not is_poolable(x):
-        return False
-    graph.set_input(op, 0, through_pool(graph, op, x, flat=True))
-    return True
+    return {0: through_pool(match.graph, match.op, match.op.inputs[0], flat=True)}
 
 
-POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
+_COMPARED = Pattern("SELECT", {0: Pattern("*"), ANY: Pattern("RESCALE", name="choice", dtype=POOLABLE)})
+_WRITTEN = Pattern("RESIZE", {0: Pattern("*", dtype=POOLABLE, through=("RESHAPE",), where=_is_no_flat_copy)})
+
+POOLED_EXTREME = _pooled_extreme(_FUSED_WITH_EXTREMES)
+POOLED_EXTREME_U55 = _pooled_extreme(_FUSED_WITH_EXTREMES_U55)
+POOLED_CHOICE = pattern_rewrite("pooled_choice", Stage.LEGALIZE, _COMPARED, _pooled_choice)
 DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
-MADE_SMALLER = Rewrite("made_smaller", Stage.LEGALIZE, ("RESIZE",), _made_smaller, frozenset(("RESHAPE",)))
+MADE_SMALLER = pattern_rewrite("made_smaller", Stage.LEGALIZE, _WRITTEN, _made_smaller, _no_smaller)

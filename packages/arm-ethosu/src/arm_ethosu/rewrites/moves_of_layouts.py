@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from arm_tosa_core.tosa.ir import Op, Tensor
+from arm_tosa_core.tosa.operator_classes import MOVES_OF_IMAGES
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
 from .by_estimate import WORTH_ASKING, Choice
-
-_MOVES = "PAD|REVERSE|SLICE"
 
 
 def _few(op: Op) -> str | None:
@@ -54,7 +53,7 @@ def _behind(match: Match) -> Tensor:
 
 MOVE_BEHIND_LAYOUT = Choice(
     "move_behind_transpose",
-    Pattern("TRANSPOSE", {0: Pattern(_MOVES, name="move", alone=True)}),
+    Pattern("TRANSPOSE", {0: Pattern("|".join(MOVES_OF_IMAGES), name="move", alone=True)}),
     _behind,
     _not_behind,
 )

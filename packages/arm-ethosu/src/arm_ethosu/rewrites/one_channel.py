@@ -7,7 +7,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern
 
 from .by_estimate import WORTH_ASKING, Choice
 
-_MOVES = ("PAD", "SLICE")
+_MOVES_OF_PLANES = ("PAD", "SLICE")
 
 
 def _no_plane(op: Op) -> str | None:
@@ -65,10 +65,10 @@ def _joined_planes(match: Match) -> Tensor:
 def _plane(match: Match, image: Tensor) -> Tensor:
     """An image with one channel as a plane, (1, 1, height, width)."""
     move = image.producer
-    if move is not None and move.name in _MOVES and len(image.uses) == 1 and _no_plane(move) is None:
+    if move is not None and move.name in _MOVES_OF_PLANES and len(image.uses) == 1 and _no_plane(move) is None:
         return _moved(match, move, _plane(match, move.inputs[0]))
     return match.insert.reshape(image, 1, 1, *image.shape[1:3])
 
 
-PLANE_MOVED = Choice("plane_moved", Pattern("|".join(_MOVES)), _as_plane, _not_plane)
+PLANE_MOVED = Choice("plane_moved", Pattern("|".join(_MOVES_OF_PLANES)), _as_plane, _not_plane)
 PLANES_JOINED = Choice("planes_joined", Pattern("CONCAT"), _joined_planes, _not_planes)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op
-from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.rewrite import Inserter, Stage
 
 from ..limits import MAX_AXIS
 
@@ -100,15 +101,19 @@ class _Chain:
         self.tensor = self.insert("MAX_POOL2D", self.tensor, kernel=window, stride=(1, 1), pad=(0, 0, 0, 0))
 
 
-def maximum_as_pool(graph: Graph, op: Op) -> bool:
+def no_pool(match: Match) -> str | None:
+    """Why no pool takes the place of a REDUCE_MAX."""
+    return None if becomes_pool(match.op) else "a pool does not take it"
+
+
+def maximum_as_pool(match: Match) -> Tensor:
     """A maximum along an axis becomes a pool over it.
 
     Where it is the last axis, the channels, these first go where a pool's rows are: by views in which neighbours are
     rows, one after the other, or by a TRANSPOSE of what these leave.
     """
-    if not becomes_pool(op):
-        return False
-    chain, x, axis = _Chain(graph, op), op.inputs[0], op.attrs["axis"]
+    op = match.op
+    chain, x, axis = _Chain(match.graph, op), op.inputs[0], op.attrs["axis"]
     size, outer, inner = x.shape[axis], math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
     if inner == 1:
         plan = _plan(outer, size)
@@ -126,8 +131,7 @@ def maximum_as_pool(graph: Graph, op: Op) -> bool:
         assert kernel is not None
         chain.pool(outer, kernel, inner)
     chain.reshape(*op.output.shape)
-    graph.replace(op.output, chain.tensor)
-    return True
+    return chain.tensor
 
 
-MAXIMUM_AS_POOL = Rewrite("maximum_as_pool", Stage.LEGALIZE, ("REDUCE_MAX",), maximum_as_pool)
+MAXIMUM_AS_POOL = pattern_rewrite("maximum_as_pool", Stage.LEGALIZE, Pattern("REDUCE_MAX"), maximum_as_pool, no_pool)

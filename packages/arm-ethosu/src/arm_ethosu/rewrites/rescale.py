@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.operator_classes import ASSEMBLED, VIEWS
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Stage
 from arm_tosa_core.tosa.scaling import is_by_one, multiplier_and_shift
 
-from .max_pool_copies import is_poolable, through_pool
+from .max_pool_copies import POOLABLE, through_pool
 
 #: Of a RESCALE with a multiplier of 16 bits: 15 of them, shifted right by 2 at least.
 _LARGEST_FACTOR = 2.0**13
@@ -56,10 +56,6 @@ def _one_rescale(match: Match) -> Tensor:
     return match.insert("RESCALE", inner.inputs[0], *scales, inner.inputs[3], op.inputs[4], **attrs)
 
 
-def _not_by_channel(match: Match) -> str | None:
-    return None if match.op.attrs["per_channel"] and is_poolable(match.op.inputs[0]) else "one scale for all channels"
-
-
 def _scales_of_parts(match: Match) -> Mapping[int, Tensor]:
     """A RESCALE by channel goes through a pool after channels were joined, padded or repeated.
 
@@ -68,41 +64,34 @@ def _scales_of_parts(match: Match) -> Mapping[int, Tensor]:
     return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
 
 
-def _cast_to_int32(graph: Graph, op: Op) -> bool:
+def _not_narrow(match: Match) -> str | None:
+    op, narrow = match.op, match.tensor("source")
+    zero = op.inputs[3].data
+    if op.output.dtype.bits <= narrow.dtype.bits or zero is None or zero.any() or op.attrs["input_unsigned"]:
+        return "it does not widen alone"
+    if op.output not in match.graph.outputs and all(use.name in ("ADD", "SUB") for use in op.output.uses):
+        return "Vela makes the RESCALE part of a sum"
+    return None
+
+
+def _cast_to_int32(match: Match) -> Tensor:
     """A CAST or MAX_POOL2D whose result a RESCALE widens goes to INT32 first.
 
     Vela makes one operation of the two for Ethos-U85, which saturates to the narrower type. It does not where it makes
     the RESCALE part of the sum behind it, nor where there is a zero point.
     """
-    narrow, reshape = op.inputs[0], op.inputs[0].producer
-    if reshape is not None and reshape.name == "RESHAPE":
-        narrow = reshape.inputs[0]
-    source = narrow.producer
-    if source is None or source.name not in ("CAST", "MAX_POOL2D") or narrow.dtype is DType.INT32:
-        return False
-    zero = op.inputs[3].data
-    if op.output.dtype.bits <= narrow.dtype.bits or zero is None or zero.any() or op.attrs["input_unsigned"]:
-        return False
-    if op.output not in graph.outputs and all(use.name in ("ADD", "SUB") for use in op.output.uses):
-        return False
-    insert = Inserter(graph, op)
-    from_ = source.inputs[0] if source.name == "CAST" else narrow
-    wide = graph.insert_before(op, "CAST", [from_], {"output_dtype": DType.INT32}, source.origin).output
+    op, source, insert = match.op, match["source"], match.insert
+    from_ = source.inputs[0] if source.name == "CAST" else match.tensor("source")
+    wide = Inserter(match.graph, op, source.origin)("CAST", from_, output_dtype=DType.INT32)
     wide = insert.reshape(wide, *op.inputs[0].shape)
-    operands = [wide, *op.inputs[1:3], graph.constant(np.zeros(1, np.int32), DType.INT32), op.inputs[4]]
-    graph.replace(op.output, insert("RESCALE", *operands, **op.attrs))
-    return True
+    zero = match.graph.constant(np.zeros(1, np.int32), DType.INT32)
+    return insert("RESCALE", wide, *op.inputs[1:3], zero, op.inputs[4], **op.attrs)
 
 
 def _not_resized(match: Match) -> str | None:
-    op, source = match.op, match.op.inputs[0]
-    while source.producer is not None and source.producer.name in ("RESHAPE", "TRANSPOSE"):
-        source = source.producer.inputs[0]
-    if source.producer is None or source.producer.name != "RESIZE":
-        return "it is not of a RESIZE"
-    narrow = is_poolable(op.inputs[0]) and is_poolable(op.output) and op.inputs[0].dtype is not op.output.dtype
-    if not narrow or not is_by_one(op):
-        return "it is not by 1, from 8 bits to 16 or back"
+    op = match.op
+    if op.inputs[0].dtype is op.output.dtype:
+        return "it is not from 8 bits to 16 or back"
     return "there are zero points" if any(z.data is None or z.data.any() for z in op.inputs[3:5]) else None
 
 
@@ -115,15 +104,14 @@ def _resized(match: Match) -> Mapping[int, Tensor]:
 
 
 _OF_RESCALE = Pattern("RESCALE", {0: Pattern("RESCALE", name="inner", alone=True)})
+_OF_PARTS = Pattern("RESCALE", {0: Pattern("|".join(ASSEMBLED), dtype=POOLABLE)}, attrs={"per_channel": True})
+_OF_NARROW = Pattern(
+    "RESCALE",
+    {0: Pattern("CAST|MAX_POOL2D", {}, "source", dtype=set(DType) - {DType.INT32}, through=("RESHAPE",))},
+)
+_OF_RESIZE = Pattern("RESCALE", {0: Pattern("RESIZE", dtype=POOLABLE, through=VIEWS)}, dtype=POOLABLE, where=is_by_one)
+
 ONE_RESCALE = pattern_rewrite("one_rescale_from_int48", Stage.LEGALIZE, _OF_RESCALE, _one_rescale, _not_one)
-SCALES_OF_PARTS = pattern_rewrite(
-    "scales_of_parts",
-    Stage.LEGALIZE,
-    Pattern("RESCALE", {0: Pattern("CONCAT|PAD|TILE")}),
-    _scales_of_parts,
-    _not_by_channel,
-)
-CAST_TO_INT32 = Rewrite("wide_copy", Stage.LEGALIZE, ("RESCALE",), _cast_to_int32)
-RESIZED_U55 = pattern_rewrite(
-    "resized", Stage.LEGALIZE, Pattern("RESCALE"), _resized, _not_resized, frozenset(("RESHAPE", "TRANSPOSE"))
-)
+SCALES_OF_PARTS = pattern_rewrite("scales_of_parts", Stage.LEGALIZE, _OF_PARTS, _scales_of_parts)
+CAST_TO_INT32 = pattern_rewrite("wide_copy", Stage.LEGALIZE, _OF_NARROW, _cast_to_int32, _not_narrow)
+RESIZED_U55 = pattern_rewrite("resized", Stage.LEGALIZE, _OF_RESIZE, _resized, _not_resized)

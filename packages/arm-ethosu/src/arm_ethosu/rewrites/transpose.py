@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from math import inf, prod
 
-from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op, Tensor, fewest_axes
+from arm_tosa_core.tosa.ir import Op, Tensor, fewest_axes
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.walks import made_by, through
 
 from ..limits import MAX_AXIS
 from ..native.transpose import NATIVE_RANK, joined_behind_one
+from ..operator_classes import AT_THE_OUTPUT
 from .by_estimate import Choice
 from .graph_parts import is_factor, with_layer
 from .inserter import Inserter
-from .max_pool_copies import is_poolable, through_pool
+from .max_pool_copies import POOLABLE, through_pool
 
 #: How Ethos-U85 moves the axes of many images fastest one by one.
 _BY_IMAGE = ((0, 2, 1, 3), (0, 2, 3, 1))
@@ -25,11 +26,10 @@ _MOST_IMAGES = 64
 #: Channels at most of a result that is made in two steps: Ethos-U85 writes 16 at once, used or not.
 _FEW_CHANNELS = 4
 _BRICK = 16  # channels that it computes at once
-_NARROW = (DType.INT8, DType.INT16)
+_ANY = Pattern("TRANSPOSE")
 
-#: What Vela makes one operation of, with the convolution in front and a TRANSPOSE behind.
-_FUSED = ("CLAMP", "RESCALE", "TABLE")
-_BEHIND = frozenset((*_FUSED, "RESHAPE"))
+#: What Vela makes one operation of, with the convolution in front and a TRANSPOSE behind, perhaps in another shape.
+_FUSED = frozenset((*AT_THE_OUTPUT, "RESHAPE"))
 
 
 def _of_few_axes(most: float) -> Rewrite:
@@ -51,26 +51,25 @@ def _of_few_axes(most: float) -> Rewrite:
         made = insert("TRANSPOSE", insert("RESHAPE", x, insert.graph.shape(axes)), perms=perms)
         return insert("RESHAPE", made, insert.graph.shape(match.op.output.shape))
 
-    return pattern_rewrite("transpose_of_few_axes", Stage.LEGALIZE, Pattern("TRANSPOSE"), moved, already)
+    return pattern_rewrite("transpose_of_few_axes", Stage.LEGALIZE, _ANY, moved, already)
 
 
-def _own_axes(graph: Graph, op: Op) -> bool:
+def _few_axes(match: Match) -> str | None:
+    x, perms, source = match.op.inputs[0], match.op.attrs["perms"], match["view"].inputs[0].shape
+    axes, turn = [n for n in x.shape if n > 1], [axis for axis in perms if x.shape[axis] > 1]
+    if len(source) <= NATIVE_RANK or source[0] != 1 or [n for n in source if n > 1] != axes:
+        return "the RESHAPE does not take axes of one element away"
+    joined = joined_behind_one(axes, [sorted(turn).index(axis) for axis in turn])
+    return "Vela joins few enough elements" if joined <= MAX_AXIS else None
+
+
+def _own_axes(match: Match) -> Mapping[int, Tensor]:
     """What a RESHAPE takes axes of one element from goes through a pool before a TRANSPOSE.
 
     Vela moves the axes of the tensor before the RESHAPE, and ends with an error where it would join more than 65536
     elements. The axes after it may be few enough.
     """
-    x, perms = op.inputs[0], op.attrs["perms"]
-    if x.producer is None or x.producer.name != "RESHAPE" or not is_poolable(x):
-        return False
-    source = x.producer.inputs[0].shape
-    axes, turn = [n for n in x.shape if n > 1], [axis for axis in perms if x.shape[axis] > 1]
-    if len(source) <= NATIVE_RANK or source[0] != 1 or [n for n in source if n > 1] != axes:
-        return False
-    if joined_behind_one(axes, [sorted(turn).index(axis) for axis in turn]) <= MAX_AXIS:
-        return False
-    graph.set_input(op, 0, through_pool(graph, op, x, flat=True))
-    return True
+    return {0: through_pool(match.graph, match.op, match.op.inputs[0], flat=True)}
 
 
 def _no_images(match: Match) -> str | None:
@@ -98,24 +97,29 @@ def transpose_in_two(least: int) -> Rewrite:
         least: elements from which on this is done.
     """
 
-    def apply(graph: Graph, op: Op) -> bool:
+    def moved(op: Op) -> list[int]:
+        return [axis for axis in op.attrs["perms"] if op.inputs[0].shape[axis] > 1]
+
+    def many_channels(match: Match) -> str | None:
+        x, axes = match.op.inputs[0], moved(match.op)
+        if len(axes) != 3 or _matrix(match.op) is not None or x.size < least:
+            return "it is no move of three axes, or a small one"
+        rows, _, channels = axes
+        few = x.shape[channels] <= _FEW_CHANNELS < x.shape[rows]
+        return None if few else "its result has as many channels as rows"
+
+    def in_two(match: Match) -> Tensor:
         """A TRANSPOSE of three axes whose result has few channels is made in two, the last one of a matrix."""
-        x = op.inputs[0]
-        axes = [axis for axis in op.attrs["perms"] if x.shape[axis] > 1]
-        if len(axes) != 3 or _matrix(op) is not None:
-            return False
-        rows, columns, channels = axes
-        if not x.shape[channels] <= _FEW_CHANNELS < x.shape[rows] or x.size < least:
-            return False
-        insert, ordered = Inserter(graph, op), sorted(axes)
+        x, insert, graph = match.op.inputs[0], match.insert, match.graph
+        rows, columns, channels = axes = moved(match.op)
+        ordered = sorted(axes)
         made = insert("RESHAPE", x, graph.shape([x.shape[a] for a in ordered]))
         made = insert("TRANSPOSE", made, perms=tuple(ordered.index(a) for a in (columns, channels, rows)))
         made = insert("RESHAPE", made, graph.shape((x.shape[columns] * x.shape[channels], x.shape[rows])))
         made = insert("TRANSPOSE", made, perms=(1, 0))
-        graph.replace(op.output, insert("RESHAPE", made, graph.shape(op.output.shape)))
-        return True
+        return insert("RESHAPE", made, graph.shape(match.op.output.shape))
 
-    return Rewrite("transpose_in_two", Stage.LEGALIZE, ("TRANSPOSE",), apply, _BEHIND)
+    return pattern_rewrite("transpose_in_two", Stage.LEGALIZE, _ANY, in_two, many_channels, _FUSED)
 
 
 def _matrix(op: Op) -> tuple[int, int] | None:
@@ -132,7 +136,7 @@ def _any_matrix(op: Op) -> tuple[int, int] | None:
     """The shape of the matrix that is transposed."""
     x, axes = op.inputs[0], [axis for axis in op.attrs["perms"] if op.inputs[0].shape[axis] > 1]
     turn = axes.index(min(axes)) if axes else 0
-    if not turn or axes[turn:] + axes[:turn] != sorted(axes) or x.dtype not in _NARROW or x.is_constant:
+    if not turn or axes[turn:] + axes[:turn] != sorted(axes) or x.dtype not in POOLABLE or x.is_constant:
         return None
     rows = prod(x.shape[axis] for axis in axes[turn:])
     matrix = (rows, x.size // rows)
@@ -147,24 +151,17 @@ def _is_written_so(x: Tensor, rows: int) -> bool:
     It is no input and no MATMUL of another shape, and columns are no longer than an axis may be. Of a layer the
     estimate says (``transpose_of_layer``).
     """
-    if _behind(x, ("RESHAPE",)) is None or x.size // rows > MAX_AXIS:
+    if through(x, ("RESHAPE",), alone=True).producer is None or x.size // rows > MAX_AXIS:
         return False
-    layer = _behind(x, _FUSED)
-    if layer is not None and layer.name == "RESHAPE":
-        source = _behind(x, (*_FUSED, "RESHAPE"))
-        return source is None or source.name != "MATMUL"
-    return True
+    shaped = made_by(through(x, AT_THE_OUTPUT, alone=True), "RESHAPE")
+    return not (shaped and made_by(through(x, _FUSED, alone=True), "MATMUL"))
 
 
-def _behind(x: Tensor, names: Sequence[str]) -> Op | None:
-    """What computes ``x`` but for operations of such names."""
-    op = x.producer
-    while op is not None and op.name in names and len(op.output.uses) == 1:
-        op = op.inputs[0].producer
-    return op
+def _no_matrix(match: Match) -> str | None:
+    return "it is no matrix, or something should write it so" if _matrix(match.op) is None else None
 
 
-def _of_matrix(graph: Graph, op: Op) -> bool:
+def _of_matrix(match: Match) -> Tensor:
     """A matrix that nothing should write transposed is first copied by x | 0.
 
     Ethos-U85 reads in order and writes transposed. Vela makes a TRANSPOSE by itself a pool, in whose cycles rows much
@@ -176,11 +173,9 @@ def _of_matrix(graph: Graph, op: Op) -> bool:
     What a MATMUL makes in another shape it does not write transposed: the attention of NesT takes 481 million cycles,
     and with a copy 4.
     """
-    matrix = _matrix(op)
-    if matrix is None:
-        return False
-    graph.replace(op.output, _copied(Inserter(graph, op), op, matrix))
-    return True
+    matrix = _matrix(match.op)
+    assert matrix is not None
+    return _copied(Inserter(match.graph, match.op), match.op, matrix)
 
 
 def _copied(insert: Inserter, op: Op, matrix: tuple[int, int]) -> Tensor:
@@ -197,8 +192,7 @@ def _copied(insert: Inserter, op: Op, matrix: tuple[int, int]) -> Tensor:
 
 def _no_layer(match: Match) -> str | None:
     x = match.op.inputs[0]
-    layer = _behind(x, (*_FUSED, "RESHAPE"))
-    if layer is None or layer.name != "CONV2D" or len(x.uses) > 1 or _any_matrix(match.op) is None:
+    if not made_by(through(x, _FUSED, alone=True), "CONV2D") or len(x.uses) > 1 or _any_matrix(match.op) is None:
         return "it is no matrix behind a layer"
     if is_factor(match.op):
         return "Vela transposes a factor of a product anyway"
@@ -216,8 +210,15 @@ def _copied_layer(match: Match) -> Tensor:
     return _copied(Inserter(match.graph, match.op), match.op, matrix)
 
 
-TRANSPOSE_BY_IMAGE = pattern_rewrite("transpose_by_image", Stage.LEGALIZE, Pattern("TRANSPOSE"), _by_image, _no_images)
-TRANSPOSE_OF_MATRIX = Rewrite("transpose_of_matrix", Stage.LEGALIZE, ("TRANSPOSE",), _of_matrix, _BEHIND)
-TRANSPOSE_OF_LAYER = Choice("transpose_of_layer", Pattern("TRANSPOSE"), _copied_layer, _no_layer, around=with_layer)
+TRANSPOSE_BY_IMAGE = pattern_rewrite("transpose_by_image", Stage.LEGALIZE, _ANY, _by_image, _no_images)
+TRANSPOSE_OF_MATRIX = pattern_rewrite("transpose_of_matrix", Stage.LEGALIZE, _ANY, _of_matrix, _no_matrix, _FUSED)
+TRANSPOSE_OF_LAYER = Choice("transpose_of_layer", _ANY, _copied_layer, _no_layer, around=with_layer)
 TRANSPOSE_OF_FEW_AXES, TRANSPOSE_OF_FEW_AXES_U85 = _of_few_axes(MAX_AXIS), _of_few_axes(inf)
-OWN_AXES = Rewrite("own_axes", Stage.LEGALIZE, ("TRANSPOSE",), _own_axes, frozenset(("RESHAPE",)))
+OWN_AXES = pattern_rewrite(
+    "own_axes",
+    Stage.LEGALIZE,
+    Pattern("TRANSPOSE", {0: Pattern("RESHAPE", name="view", dtype=POOLABLE)}),
+    _own_axes,
+    _few_axes,
+    frozenset(("RESHAPE",)),
+)

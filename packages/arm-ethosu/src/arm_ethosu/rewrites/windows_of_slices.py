@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.tosa.graph import Graph
+from collections.abc import Mapping
+
 from arm_tosa_core.tosa.ir import Op, Tensor
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.rewrite import Stage
 from arm_tosa_core.tosa.scaling import is_by_one
 
 from ..limits import MAX_AXIS, MAX_STRIDE
@@ -16,22 +18,24 @@ _AVERAGED = 8  # rows or columns that an average with padding has at most in one
 _WINDOWS = ("AVG_POOL2D", "CONV2D", "DEPTHWISE_CONV2D", "MAX_POOL2D")
 
 
-def _pool_of_slice(graph: Graph, op: Op) -> bool:
+def _rightly_read(match: Match) -> str | None:
+    op, part, shape = match.op, match["part"], match.op.inputs[0].shape
+    if not all(map(_is_left_out, match.between("part"))):
+        return "what lies between is an operation"
+    if not (_is_of_many(op) or shape[0] > 1) or _is_copy(op):
+        return "Vela makes one operation of it"
+    top, _, left, _ = op.attrs["pad"]
+    return None if top or left or (_is_of_many(op) and _cuts_image(part)) else "it has no padding, and reads all rows"
+
+
+def _pool_of_slice(match: Match) -> Mapping[int, Tensor]:
     """What a window with padding, in several operations of Vela, takes of a SLICE goes through a pool first.
 
     Vela has a whole tensor begin at minus the padding, and a part of it where the SLICE says: padding at the top and
     left is lost (``DecomposeConv2D`` and its like in Vela's ``scheduler_decompose.cpp``). Of a part of the rows or
     columns, longer dilations and strides count elements from the start of the whole.
     """
-    image = op.inputs[0]
-    part = _slice(image)
-    if part is None or not (_is_of_many(op) or image.shape[0] > 1) or _is_copy(op):
-        return False
-    top, _, left, _ = op.attrs["pad"]
-    if not (top or left) and not (_is_of_many(op) and _cuts_image(part)):
-        return False
-    graph.set_input(op, 0, through_pool(graph, op, image))
-    return True
+    return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
 
 
 def _is_copy(op: Op) -> bool:
@@ -51,14 +55,6 @@ def _is_of_many(op: Op) -> bool:
     )
 
 
-def _slice(tensor: Tensor) -> Op | None:
-    """The SLICE whose result a window reads, perhaps by what Vela leaves out."""
-    op = tensor.producer
-    while op is not None and _is_left_out(op):
-        op = op.inputs[0].producer
-    return op if op is not None and op.name == "SLICE" else None
-
-
 def _is_left_out(op: Op) -> bool:
     if op.name == "RESHAPE":
         read, made = op.inputs[0].shape, op.output.shape
@@ -71,6 +67,6 @@ def _cuts_image(part: Op) -> bool:
     return part.inputs[0].shape[1:-1] != part.output.shape[1:-1]
 
 
-POOL_OF_SLICE = Rewrite(
-    "pool_of_slice", Stage.LEGALIZE, _WINDOWS, _pool_of_slice, frozenset(("IDENTITY", "RESCALE", "RESHAPE"))
-)
+_OF_SLICE = Pattern("|".join(_WINDOWS), {0: Pattern("SLICE", name="part", through=("IDENTITY", "RESCALE", "RESHAPE"))})
+
+POOL_OF_SLICE = pattern_rewrite("pool_of_slice", Stage.LEGALIZE, _OF_SLICE, _pool_of_slice, _rightly_read)

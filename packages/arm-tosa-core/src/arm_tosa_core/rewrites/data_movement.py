@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..tosa.graph import Graph
 from ..tosa.ir import DType, Op, Tensor
 from ..tosa.pattern import Match, Pattern, pattern_rewrite
-from ..tosa.rewrite import Inserter, Rewrite, Stage
+from ..tosa.rewrite import Rewrite, Stage
 from ..tosa.scaling import is_by_one
 
 
@@ -71,21 +71,15 @@ def _one_slice(match: Match) -> Mapping[int, Tensor]:
     return {0: inner.inputs[0], 1: match.graph.shape([int(start) for start in first + second])}
 
 
-def _transposes(graph: Graph, op: Op) -> bool:
+def _transposes(match: Match) -> Tensor | Mapping[int, Tensor]:
     """TRANSPOSE of a TRANSPOSE becomes one, or none."""
-    inner = op.inputs[0].producer
-    if inner is None or inner.name != "TRANSPOSE":
-        return False
-    perms = tuple(inner.attrs["perms"][p] for p in op.attrs["perms"])
-    if perms == tuple(range(len(perms))):
-        x = inner.inputs[0]
-        if op.output in graph.outputs:  # an output must be a result of its own
-            x = Inserter(graph, op)("RESHAPE", x, graph.shape(x.shape))
-        graph.replace(op.output, x)
-        return True
-    op.attrs["perms"] = perms
-    graph.set_input(op, 0, inner.inputs[0])
-    return True
+    op, inner = match.op, match["inner"]
+    x, perms = inner.inputs[0], tuple(inner.attrs["perms"][p] for p in op.attrs["perms"])
+    if perms != tuple(range(len(perms))):
+        op.attrs["perms"] = perms
+        return {0: x}
+    is_output = op.output in match.graph.outputs  # an output must be a result of its own
+    return match.insert("RESHAPE", x, match.graph.shape(x.shape)) if is_output else x
 
 
 def _moves_elements(match: Match) -> str | None:
@@ -98,32 +92,35 @@ def _view(match: Match) -> Tensor:
     return match.insert("RESHAPE", match.op.inputs[0], match.graph.shape(match.op.output.shape))
 
 
-def _repeated(graph: Graph, op: Op) -> bool:
-    """TRANSPOSE of a TILE becomes TILE of a TRANSPOSE, which moves less; also through a RESHAPE of unmoved axes."""
-    shaped = op.inputs[0].producer
-    perms: tuple[int, ...] = op.attrs["perms"]
-    if shaped is not None and shaped.name == "RESHAPE":
-        x, y = shaped.inputs[0], shaped.output
-        prefix = next((axis for axis, perm in enumerate(perms) if axis != perm), 0)  # from here on axes are moved
-        moved = y.rank - prefix
-        if x.shape[-moved:] != y.shape[prefix:] or len(y.uses) > 1 or y in graph.outputs:
-            return False
-        perms = (*range(x.rank - moved), *(perm - y.rank + x.rank for perm in perms[prefix:]))
-        tile = x.producer
-    else:
-        tile, shaped = shaped, None
-    if tile is None or tile.name != "TILE" or len(tile.output.uses) > 1 or tile.output in graph.outputs:
-        return False
+def _perms_of_tile(match: Match) -> tuple[int, ...] | None:
+    """How the operand of a TILE is to be moved; None: the RESHAPE between changes the axes that move."""
+    perms: tuple[int, ...] = match.op.attrs["perms"]
+    if not match.between("tile"):
+        return perms
+    (x, y) = match.tensor("tile"), match.op.inputs[0]
+    kept = next((axis for axis, perm in enumerate(perms) if axis != perm), 0)  # from here on axes are moved
+    moved = y.rank - kept
+    if x.shape[-moved:] != y.shape[kept:]:
+        return None
+    return (*range(x.rank - moved), *(perm - y.rank + x.rank for perm in perms[kept:]))
+
+
+def _not_before_tile(match: Match) -> str | None:
+    if len(match.between("tile")) > 1 or not match["tile"].inputs[1].is_constant:
+        return "there is more than a RESHAPE between, or the TILE is computed"
+    return "the RESHAPE changes the axes that move" if _perms_of_tile(match) is None else None
+
+
+def _repeated(match: Match) -> Tensor:
+    """TRANSPOSE of a TILE becomes TILE of a TRANSPOSE, which moves less; also through a RESHAPE of what it leaves."""
+    insert, tile, perms = match.insert, match["tile"], _perms_of_tile(match)
     repeats = tile.inputs[1].data
-    if repeats is None:
-        return False
-    insert = Inserter(graph, op)
-    tensor = insert("TRANSPOSE", tile.inputs[0], perms=perms)
-    tensor = insert.like(tile, tensor, graph.shape([int(repeats[perm]) for perm in perms]))
-    if shaped is not None:
-        tensor = insert.like(shaped, tensor, graph.shape(op.output.shape))
-    graph.replace(op.output, tensor)
-    return True
+    assert perms is not None and repeats is not None
+    made = insert("TRANSPOSE", tile.inputs[0], perms=perms)
+    made = insert.like(tile, made, match.graph.shape([int(repeats[perm]) for perm in perms]))
+    for shaped in match.between("tile"):
+        made = insert.like(shaped, made, match.graph.shape(match.op.output.shape))
+    return made
 
 
 def _of(op: str) -> Pattern:
@@ -138,8 +135,14 @@ DROP_RESCALE = Rewrite("drop_rescale", Stage.OPTIMIZE, ("RESCALE",), _no_rescale
 DROP_RESHAPE = pattern_rewrite("drop_reshape", Stage.OPTIMIZE, Pattern("RESHAPE"), _no_reshape, _needed)
 MERGE_RESHAPES = pattern_rewrite("merge_reshapes", Stage.OPTIMIZE, _of("RESHAPE"), _one_reshape, _without_change)
 MERGE_SLICES = pattern_rewrite("merge_slices", Stage.OPTIMIZE, _of("SLICE"), _one_slice, _computed_starts)
-MERGE_TRANSPOSES = Rewrite("merge_transposes", Stage.OPTIMIZE, ("TRANSPOSE",), _transposes)
+MERGE_TRANSPOSES = pattern_rewrite("merge_transposes", Stage.OPTIMIZE, _of("TRANSPOSE"), _transposes)
 TRANSPOSE_AS_RESHAPE = pattern_rewrite(
     "transpose_as_reshape", Stage.OPTIMIZE, Pattern("TRANSPOSE"), _view, _moves_elements
 )
-TRANSPOSE_BEFORE_TILE = Rewrite("transpose_before_tile", Stage.OPTIMIZE, ("TRANSPOSE",), _repeated)
+TRANSPOSE_BEFORE_TILE = pattern_rewrite(
+    "transpose_before_tile",
+    Stage.OPTIMIZE,
+    Pattern("TRANSPOSE", {0: Pattern("TILE", name="tile", alone=True, through=("RESHAPE",))}),
+    _repeated,
+    _not_before_tile,
+)

@@ -11,62 +11,194 @@ MERGE_RESHAPES = pattern_rewrite(
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from .graph import Graph
-from .ir import Op, Tensor
+from .ir import DType, Op, Tensor
 from .rewrite import Inserter, Rewrite, Stage
+from .walks import is_alone
+
+#: Among the positions of ``Pattern.operands``: whichever operand.
+ANY = -1
+
+
+class Found(NamedTuple):
+    """What a pattern stands for in a graph.
+
+    Args:
+        op: the operator that makes it; None: it is a constant, or an input of the graph.
+        tensor: the result.
+        position: which operand leads to it.
+        between: the operators of ``Pattern.through`` on the way, the nearest to the reader first.
+    """
+
+    op: Op | None
+    tensor: Tensor
+    position: int
+    between: tuple[Op, ...] = ()
+
+
+#: What the patterns with names stand for.
+Way = Mapping[str, Found]
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """An operator, told by its name and by the operators that make its operands.
+    """A tensor, told by its type and by the operator that makes it.
 
     Args:
-        ops: names of TOSA operators, one of which it is, with ``|`` between them.
-        operands: of some operands, by position, what must make them.
+        ops: names of TOSA operators, one of which makes it, with ``|`` between them; ``*``: any
+            operator; empty: any tensor.
+        operands: patterns of some of the operator's operands, by position; at ``ANY``, of one of them.
         name: what it is called in ``Match``.
-        alone: nobody but the operator that it is an operand of reads its result; nor is that an output of the graph.
+        alone: nobody but the operator that it is an operand of reads it, or reads what ``through`` leads to; nor is
+            that an output of the graph.
+        dtype: its data type, or several of which it has one.
+        attrs: attributes that the operator has, with these values.
+        where: what else is true of the operator.
+        constant: it is a constant.
+        commutes: the first two operands may change places.
+        through: names of operators that may lie between, however many in a row, each with the next one as its first
+            operand. They are not what ``ops`` names.
     """
 
-    ops: str
-    operands: Mapping[int, Pattern] = field(default_factory=dict)
+    ops: str = ""
+    operands: Mapping[int, Pattern | AnyOf] = field(default_factory=dict)
     name: str = ""
     alone: bool = False
+    dtype: DType | Collection[DType] = ()
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    where: Callable[[Op], bool] | None = None
+    constant: bool = False
+    commutes: bool = False
+    through: Collection[str] = ()
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.ops.split("|"))
+        """The names of the operators; none: any."""
+        return tuple(self.ops.split("|")) if self.ops not in ("", "*") else ()
 
-    def find(self, graph: Graph, op: Op, found: dict[str, Op]) -> bool:
-        """Whether an operator is such a one; adds those that have a name to ``found``."""
-        if op.name not in self.names or max(self.operands, default=-1) >= len(op.inputs):
-            return False
+    @cached_property
+    def looks_through(self) -> frozenset[str]:
+        """The operators that may lie between any of its parts."""
+        return frozenset(self.through).union(*(each.looks_through for each in self.operands.values()))
+
+    @cached_property
+    def _dtypes(self) -> tuple[DType, ...]:
+        return (self.dtype,) if isinstance(self.dtype, DType) else tuple(self.dtype)
+
+    @cached_property
+    def _orders(self) -> list[list[tuple[int, Pattern | AnyOf]]]:
+        """The operands in each order that they may have."""
+        orders = [list(self.operands.items())]
+        if self.commutes:
+            orders.append([(1 - at if at in (0, 1) else at, each) for at, each in self.operands.items()])
+        return orders
+
+    def ways(self, graph: Graph, op: Op) -> Iterator[Way]:
+        """Each way in which an operator is such a one."""
+        return self._ways(graph, Found(op, op.outputs[0], 0), {})
+
+    def ways_of_operand(self, graph: Graph, reader: Op, position: int, way: Way) -> Iterator[Way]:
+        """Each way in which an operand of an operator is such a one, with what is found already."""
+        tensor, between = reader.inputs[position], list[Op]()
+        while not self.alone or is_alone(graph, tensor):
+            op = tensor.producer
+            if op is None or op.name not in self.through:
+                yield from self._ways(graph, Found(op, tensor, position, tuple(between)), way)
+                return
+            between.append(op)
+            tensor = op.inputs[0]
+
+    def _ways(self, graph: Graph, found: Found, way: Way) -> Iterator[Way]:
+        op = found.op
+        if self.names and (op is None or op.name not in self.names):
+            return
+        if self._dtypes and found.tensor.dtype not in self._dtypes:
+            return
+        if self.constant and not found.tensor.is_constant:
+            return
         if self.name:
-            found[self.name] = op
-        for position, pattern in self.operands.items():
-            tensor = op.inputs[position]
-            if tensor.producer is None or not pattern.find(graph, tensor.producer, found):
-                return False
-            if pattern.alone and (len(tensor.uses) > 1 or tensor in graph.outputs):
-                return False
-        return True
+            way = {**way, self.name: found}
+        if op is None:
+            if not (self.ops or self.operands or self.attrs or self.where):
+                yield way
+            return
+        if any(op.attrs.get(name) != value for name, value in self.attrs.items()):
+            return
+        if self.where is None or self.where(op):
+            for operands in self._orders:
+                yield from _ways_of_operands(graph, op, operands, way)
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """A tensor that one of several patterns tells: the first one, if several do."""
+
+    patterns: Sequence[Pattern]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the operators."""
+        return tuple(dict.fromkeys(name for pattern in self.patterns for name in pattern.names))
+
+    @cached_property
+    def looks_through(self) -> frozenset[str]:
+        """The operators that may lie between any of its parts."""
+        return frozenset[str]().union(*(pattern.looks_through for pattern in self.patterns))
+
+    def ways(self, graph: Graph, op: Op) -> Iterator[Way]:
+        """Each way in which an operator is such a one."""
+        for pattern in self.patterns:
+            yield from pattern.ways(graph, op)
+
+    def ways_of_operand(self, graph: Graph, reader: Op, position: int, way: Way) -> Iterator[Way]:
+        """Each way in which an operand of an operator is such a one, with what is found already."""
+        for pattern in self.patterns:
+            yield from pattern.ways_of_operand(graph, reader, position, way)
+
+
+def _ways_of_operands(graph: Graph, op: Op, operands: Sequence[tuple[int, Pattern | AnyOf]], way: Way) -> Iterator[Way]:
+    if not operands:
+        yield way
+        return
+    (position, pattern), *others = operands
+    for at in range(len(op.inputs)) if position == ANY else (position,):
+        if at < len(op.inputs):
+            for more in pattern.ways_of_operand(graph, op, at, way):
+                yield from _ways_of_operands(graph, op, others, more)
 
 
 class Match:
     """What a pattern found: ``op`` is the operator of the pattern itself, ``match[name]`` another that has a name."""
 
-    def __init__(self, graph: Graph, op: Op, found: Mapping[str, Op]) -> None:
-        self.graph, self.op, self._found = graph, op, found
+    def __init__(self, graph: Graph, op: Op, way: Way) -> None:
+        self.graph, self.op, self._way = graph, op, way
         self.insert = Inserter(graph, op)
 
     def __getitem__(self, name: str) -> Op:
-        return self._found[name]
+        op = self._way[name].op
+        assert op is not None, f"{name} is no operator"
+        return op
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of a pattern that has a name, before what ``through`` leads to."""
+        return self._way[name].tensor
+
+    def position(self, name: str) -> int:
+        """Which operand of the operator that reads it a pattern with a name was found at."""
+        return self._way[name].position
+
+    def between(self, name: str) -> tuple[Op, ...]:
+        """The operators of ``through`` before a pattern with a name, the nearest to the reader first."""
+        return self._way[name].between
 
     def before(self, name: str) -> Inserter:
         """Inserts before an operator that has a name, in place of before ``op``; the origin is that of ``op``."""
-        return Inserter(self.graph, self._found[name], self.op.origin)
+        return Inserter(self.graph, self[name], self.op.origin)
 
 
 #: What takes the place of an operator's result; or of its operands, by position.
@@ -76,7 +208,7 @@ Replacement = Callable[[Match], "Tensor | Mapping[int, Tensor]"]
 def pattern_rewrite(
     name: str,
     stage: Stage,
-    pattern: Pattern,
+    pattern: Pattern | AnyOf,
     replacement: Replacement,
     check: Callable[[Match], str | None] | None = None,
     through: frozenset[str] = frozenset(),
@@ -84,27 +216,28 @@ def pattern_rewrite(
     """The rewrite that replaces what a pattern finds.
 
     Args:
-        name, stage, through: as of ``Rewrite``.
+        name, stage: as of ``Rewrite``.
         pattern: what is looked for; the rewrite is tried at each operator of its names.
         replacement: makes what takes the place of ``match.op.output``; or, where it returns a mapping, of operands of
             ``match.op``. The first line of its docstring is why the rewrite applies.
-        check: None if the match is to be replaced, else a few words that say why not.
+        check: None if the match is to be replaced, else a few words that say why not. Then the next way is tried in
+            which the pattern is found.
+        through: as of ``Rewrite``, besides those of the pattern.
     """
 
     def apply(graph: Graph, op: Op) -> bool:
-        found: dict[str, Op] = {}
-        if not pattern.find(graph, op, found):
-            return False
-        match = Match(graph, op, found)
-        if check is not None and check(match) is not None:
-            return False
-        new = replacement(match)
-        if isinstance(new, Tensor):
-            graph.replace(op.output, new)
-        else:
-            for position, tensor in new.items():
-                graph.set_input(op, position, tensor)
-        return True
+        for way in pattern.ways(graph, op):
+            match = Match(graph, op, way)
+            if check is not None and check(match) is not None:
+                continue
+            new = replacement(match)
+            if isinstance(new, Tensor):
+                graph.replace(op.output, new)
+            else:
+                for position, tensor in new.items():
+                    graph.set_input(op, position, tensor)
+            return True
+        return False
 
     apply.__doc__ = replacement.__doc__
-    return Rewrite(name, stage, pattern.names, apply, through)
+    return Rewrite(name, stage, pattern.names, apply, through | pattern.looks_through)

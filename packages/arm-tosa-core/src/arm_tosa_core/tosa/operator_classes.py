@@ -1,0 +1,14 @@
+"""Names of TOSA operators that belong together. A class for one target has a name that says what its members share."""
+
+from __future__ import annotations
+
+#: Operators with weights and windows.
+CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D")
+#: Operators whose result has the elements of the operand, in another shape or order.
+VIEWS = ("RESHAPE", "TRANSPOSE")
+#: Operators that move, drop or add elements of one operand.
+MOVES = ("PAD", "RESHAPE", "REVERSE", "SLICE", "TRANSPOSE")
+#: Operators that move elements and keep the shape, or a part of it, or add to it.
+MOVES_OF_IMAGES = ("PAD", "REVERSE", "SLICE")
+#: Operators whose result consists of copies of operands.
+ASSEMBLED = ("CONCAT", "PAD", "TILE")
