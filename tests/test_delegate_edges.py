@@ -144,7 +144,7 @@ def test_the_reader_knows_the_memory(name: str, flow: Callable[..., bytes]) -> N
 
 def test_another_partitioner_reads_what_a_delegate_gives() -> None:
     program = torch.export.export(Apply(lambda x: ((x * 2).transpose(1, 2).sigmoid() * 3).sigmoid()), (SIGNAL,))
-    lowered = lower(program, "vgf", additional_checks=[OnCpu(["sigmoid"])], partitioner=[XnnpackPartitioner()])
+    lowered = lower(program, "vgf", additional_checks=[OnCpu(["sigmoid"])], remainder=[XnnpackPartitioner()])
     (result,) = _run(lowered.buffer, [SIGNAL])
     torch.testing.assert_close(result, program.module()(SIGNAL))
 

@@ -34,7 +34,7 @@ class Net(torch.nn.Module):
 
 
 def fast(program: ExportedProgram) -> bytes:
-    return lower(program, SPEC, partitioner=[XnnpackPartitioner()]).buffer
+    return lower(program, SPEC, remainder=[XnnpackPartitioner()]).buffer
 
 
 def ordinary(program: ExportedProgram) -> bytes:

@@ -149,7 +149,7 @@ def test_a_value_crosses_as_integers_through_a_view(views: int) -> None:
 
 def test_the_processor_takes_what_has_a_kernel() -> None:
     pooled = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.MaxPool2d(2))
-    spec = FIRMWARE.remainder()
+    (spec,) = FIRMWARE.remainder()
     report = lower(exported(pooled, (torch.randn(1, 3, 8, 8),), spec, "int8"), spec).report
     assert [row.node for row in report.delegated] == ["relu"]
     assert [row.reason for row in report.rejected] == ["MAX_POOL2D has no kernel"]

@@ -49,7 +49,7 @@ def test_stages_run_in_order_as_far_as_is_asked() -> None:
     watch = Stages()
     with observed(watch):
         (region,) = compilation.regions()
-    assert compilation.stage is Stage.PARTITION and watch.seen[-2:] == [Stage.OPTIMIZE, Stage.LEGALIZE]
+    assert compilation.stage is Stage.LAY_OUT and watch.seen[-2:] == [Stage.OPTIMIZE, Stage.LEGALIZE]
     assert compilation.report.delegates == 1 and region.graph.ops
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 import torch
 from executorch.exir.backend.operator_support import DontPartition
-from flow_kit import Net, export
+from flow_kit import Net, export, quantize
 from program_kit import X
 from torch.export import ExportedProgram
 from typer.testing import CliRunner
 
 from arm_tosa_core import TosaCompileSpec, lower
+from arm_tosa_core.aten import integer_edges, memory_format
 from arm_tosa_core.cli.main import app
 from arm_tosa_core.exir import backend, provenance
 from arm_tosa_core.flow import cache
@@ -60,6 +61,19 @@ def test_without_asking_nothing_is_kept(folder: Path, program: ExportedProgram) 
     assert not folder.exists()
 
 
+def test_it_is_asked_before_anything_is_copied(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quantized = quantize(Net(_scaled), (X,))
+    ask = partial(lower, quantized, "tosa-int", cache=True, integer_io=True, memory_format=torch.channels_last)
+    first = ask()
+    assert first.integers["input0"].dtype == torch.int8
+    others = [ask(integer_io=False), ask(memory_format=torch.preserve_format)]
+    assert not any(other.cached or other.buffer == first.buffer for other in others)
+    for module, name in ((integer_edges, "with_integer_edges"), (memory_format, "with_memory_format")):
+        monkeypatch.setattr(module, name, lambda *_: pytest.fail("it copies the program"))
+    again = ask()
+    assert again.cached and (again.buffer, again.integers) == (first.buffer, first.integers)
+
+
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-1], lambda b: b"", lambda b: b[:200] + b"\0" + b[201:], lambda b: b"x"]
 )
@@ -81,7 +95,7 @@ def test_an_entry_that_another_program_wrote_is_made_anew(
     lower(program, _spec(), cache=True)
     (file,) = folder.iterdir()
     rest = header + b"\nno program"
-    file.write_bytes(b"ARMTOSA1" + hashlib.sha256(rest).digest() + rest)
+    file.write_bytes(b"ARMTOSA2" + hashlib.sha256(rest).digest() + rest)
     assert not lower(program, _spec(), cache=True).cached and lower(program, _spec(), cache=True).cached
 
 
@@ -188,7 +202,7 @@ def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pyt
     folder.mkdir()
     (folder / "of-the-user").write_bytes(bytes(1000))
     for age, key in enumerate("abc"):
-        cache.store(key, cache.Entry(bytes(100_000), report))
+        cache.store(key, cache.Entry(bytes(100_000), report, {}))
         if key != "c":
             os.utime(folder / f"{key}.lowered", (age, age))
         if key == "b":

@@ -33,8 +33,8 @@ class EthosUFirmware:
     def boards(self) -> dict[str, str]:
         return {name: find_board(name).description for name in boards()}
 
-    def remainder(self, form: str = "cmake") -> ArmCompileSpec | None:
-        return None if form == executorch.FORMAT else ProcessorCompileSpec()
+    def remainder(self, form: str = "cmake") -> Sequence[ArmCompileSpec]:
+        return [] if form == executorch.FORMAT else [ProcessorCompileSpec()]
 
     def formats(self) -> Sequence[str]:
         return (*FORMATS, executorch.FORMAT)

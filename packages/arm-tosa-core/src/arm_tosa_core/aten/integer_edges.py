@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 import torch
@@ -36,6 +36,9 @@ class Integers:
     def of(node: Node) -> Integers:
         """The integers of a quantize or dequantize node whose scale is known when the program is compiled."""
         return Integers(*cast(tuple[float, int, int, int, torch.dtype], node.args[1:6]))
+
+    def to_json(self) -> dict[str, float | str]:
+        return {**asdict(self), "dtype": str(self.dtype)}
 
     def constants(self, name: str) -> dict[str, float | int]:
         """The methods that tell of them in a ``.pte``, named as ExecuTorch's ``QuantizeInputs`` does."""

@@ -44,6 +44,7 @@ from .progress import progress
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
 from .report import Result, say
+from .stages import stages
 from .whole_program import with_whole
 
 if TYPE_CHECKING:
@@ -143,8 +144,18 @@ def compile_(
         Path | None, typer.Option(help="Write the timing model's estimate to this file, as a trace for Perfetto.")
     ] = None,
     trust: Trust = False,
+    print_stages: Annotated[
+        bool,
+        typer.Option(
+            "--print-stages",
+            help="Print the order of a compile, and the rewrites in it, and exit: those of --target, or of all "
+            "targets. Needs no MODEL and no --output.",
+        ),
+    ] = False,
 ) -> Result:
     """Compile a model for a target."""
+    if print_stages:
+        return stages(target)
     started = time.perf_counter()
     device = plugins.target(target)
     spec = compile_spec_for(device, parse_options(option, schedule=schedule, sram_budget=sram))
@@ -246,7 +257,7 @@ def lowered_program(
     memory_format: str = "contiguous",
     integer_io: bool = False,
     progress: Callable[[str, float], None] = lambda _stage, _done: None,
-    remainder: ArmCompileSpec | None = None,
+    remainder: Sequence[ArmCompileSpec] = (),
     etrecord: Path | None = None,
     external_constants: str | None = None,
 ) -> LoweredProgram:
@@ -362,7 +373,7 @@ def _result(
         "figures": figures.to_json(),
         "delegates": lowered.report.delegates,
         "cached": lowered.cached,
-        "integers": {name: {**asdict(found), "dtype": str(found.dtype)} for name, found in lowered.integers.items()},
+        "integers": {name: found.to_json() for name, found in lowered.integers.items()},
         "quantization": list(map(asdict, decisions)),
         "compiled": [asdict(said) for said in lowered.report.compiled],
         **data_of(lowered.report),

@@ -116,8 +116,7 @@ def deployable(program: ExportedProgram, spec: ArmCompileSpec, maker: Firmware, 
 
     graphs: dict[bytes, bytes] = {}
     with watched(lambda graph, payload: graphs.update({payload: serialize(graph, spec.tosa_spec)})):
-        rest = maker.remainder(form)
-        remainder = None if rest is None else checked_spec(rest, spec.target())
+        remainder = [checked_spec(rest, spec.target()) for rest in maker.remainder(form)]
         pte = lowered_program(program, spec, remainder=remainder).buffer
     example, _ = program.example_inputs or ((), {})
     return Program(pte, graphs, [tensor.numpy() for tensor in example])

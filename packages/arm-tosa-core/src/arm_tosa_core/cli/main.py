@@ -20,6 +20,7 @@ from .generate import generate
 from .making import Group
 from .report import Result, command, with_whole_streams
 from .run import run
+from .stages import WithStages
 from .sweep import sweep
 from .targets import targets
 from .verify import verify
@@ -69,7 +70,7 @@ def _end(number: int, _frame: object) -> None:
 
 
 for name, function in _COMMANDS.items():
-    app.command(name)(command(function))
+    app.command(name, cls=WithStages if function is compile_ else None)(command(function))
 
 
 def main() -> None:

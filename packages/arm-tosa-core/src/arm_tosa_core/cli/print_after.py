@@ -11,13 +11,13 @@ from ..rewrites import REWRITES
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
 from ..tosa.graph import Graph
-from ..tosa.rewrite import Stage
+from ..tosa.rewrite import REWRITING, Stage
 from ..tosa.rewrite_engine import Application, Observer, Statistics, observed
 from ..tosa.text import text
 from .report import say
 
 #: The stages after which there is a TOSA graph.
-_STAGES = (Stage.LOWER, Stage.OPTIMIZE, Stage.LEGALIZE)
+_STAGES = (Stage.LOWER, *REWRITING)
 
 
 class _Printer(Observer):

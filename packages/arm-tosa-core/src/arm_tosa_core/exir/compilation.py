@@ -28,16 +28,15 @@ from .report import Report
 
 
 class Compilation:
-    """Takes a program through the stages, in the order of ``Stage``.
+    """Takes a program through the stages of ``Stage``.
 
     Args:
         program: in the ATen dialect, or in ExecuTorch's edge dialect if it may not be edited; it is left as it is.
         target: what it is compiled for.
         checks: asked about every operator.
         known: data of constants, for a program with fake ones (``lowering.exported_program.constants``).
-        editable: CANONICALIZE may bring the program to another form, and PARTITION may edit it where delegates begin
-            and end. Without, the program keeps its nodes.
-        decompose_rest: also decompose the part for the CPU, as ExecuTorch would.
+        editable: CANONICALIZE, SEPARATE and LAY_OUT may change the program. Without, it keeps its nodes.
+        decompose_rest: DECOMPOSE runs, and LAY_OUT decides for all that stays on the CPU.
 
     ``program`` is the program as it is after the last stage that ran, ``analysis`` says which of its nodes go to the
     target and ``report`` says so to people.
@@ -71,7 +70,7 @@ class Compilation:
 
     @property
     def report(self) -> Report:
-        """What is delegated and what is not, and why; from PARTITION on."""
+        """What is delegated and what is not, and why; from LAY_OUT on."""
         if self._report is None:
             self._report = Report.of(self.program, self.analysis, self.target)
         return self._report
@@ -86,19 +85,25 @@ class Compilation:
             warnings.warn(self.report.nothing_delegated(), NothingDelegatedWarning, stacklevel=3)
         return self.report
 
-    def run(self, until: Stage = Stage.PARTITION) -> Compilation:
+    def run(self, until: Stage = Stage.LAY_OUT) -> Compilation:
         """Runs the stages of the program, those that have not run yet, up to one; returns this object.
 
-        From OPTIMIZE on, stages run on the graph of each region: see ``regions``, and ``rewrite_engine.observed`` for
-        who wants to look on.
+        The stages of regions run in ``regions``; ``rewrite_engine.observed`` shows the graphs after each.
 
         Raises:
             UsageError: the program is not on the CPU, or a size that varies would be fixed.
         """
+        work = {
+            Stage.CANONICALIZE: self._canonicalize,
+            Stage.LOWER: self._lower,
+            Stage.SEPARATE: self._separate,
+            Stage.DECOMPOSE: self._decompose,
+            Stage.LAY_OUT: self._lay_out,
+        }
         with kept_varying(self.program):
-            for stage, work in _PROGRAM_STAGES.items():
-                if stage <= until and (self.stage is None or stage > self.stage):
-                    work(self)
+            for stage in Stage:
+                if stage in work and (self.stage or 0) < stage <= until:
+                    work[stage]()
                     self.stage = stage
         return self
 
@@ -125,89 +130,67 @@ class Compilation:
         if self.editable:
             self.program = canonicalize(self.program, RuleSet.of(self.target.name))
 
-    def _analyse(self) -> None:
-        known, editable = self._known, self.editable
+    def _lower(self) -> None:
+        self._analyse(editable=self.editable)
+
+    def _analyse(self, *, editable: bool) -> None:
+        program, target, known = self.program, self.target, self._known
         if (sizes := self._sizes()) is not None:
-            self._analysis = analyse_sizes(
-                self.program, self.target, self._checks, sizes, known=known, editable=editable
-            )
+            self._analysis = analyse_sizes(program, target, self._checks, sizes, known=known, editable=editable)
         else:
-            checks = self._checks(self.program)
-            self._analysis = analyse(self.program, self.target, checks, known=known, editable=editable)
+            checks, earlier = self._checks(program), self._analysis
+            self._analysis = analyse(program, target, checks, known=known, editable=editable, earlier=earlier)
 
-    def _partition(self) -> None:
-        editable = self.editable
-        if editable:
-            self._edit()
-        if self.decompose_rest:
-            self._decompose()
-        if editable or self.decompose_rest:
-            self._mend_remainders()
-            self._lay_out()
-
-    def _edit(self) -> None:
+    def _separate(self) -> None:
         """Gives each region its own constants, and only what it reads; narrows int64 where regions begin and end."""
+        if not self.editable:
+            return
         while (made := without_unread(self.program, self.analysis)) is not None:
             self.program = made
-            self._analyse()
-        if not needs_edits(self.program, self.analysis):
-            return
-        program, twins = copy_with_twins(self.program)
-        self.program, self._analysis = program, self.analysis.of_copy(program, twins)
-        again = copy_shared(program, self.analysis)
-        narrow_int64(program, self.analysis)
-        if again:
-            self._analyse_edited()
+            self._analyse(editable=True)
+        if needs_edits(self.program, self.analysis):
+            self._edit_copy()
+            again = copy_shared(self.program, self.analysis)
+            narrow_int64(self.program, self.analysis)
+            if again:
+                self._analyse(editable=False)
 
-    def _analyse_edited(self) -> None:
-        self.editable = False
-        self._analyse()
+    def _edit_copy(self) -> dict[Node, Node]:
+        """Copies the program, to be edited; returns the copy of each node."""
+        self.program, twins = copy_with_twins(self.program)
+        self._analysis = self.analysis.of_copy(self.program, twins)
+        return twins
 
     def _decompose(self) -> None:
         """Decomposes operators that stay outside and that the target does not take everywhere.
 
         ExecuTorch decomposes operators that the partitioner does not ask it to keep, and shows it the parts: so do we,
-        but only if there are any.
+        but only if there are any. The CPU is given remainders of integers that it computes right.
         """
         outside = {node.target for node in self.analysis.calls if _is_outside(node, self.analysis)}
-        if not outside:
-            return
-        kept = {node.target for node in self.analysis.accepted} - outside
-        table = {target: made for target, made in default_decompositions().items() if target not in kept}
-        if chosen := outside & table.keys():
-            self.program = decompose(
-                self.program, table, chosen
-            )  # the parts in turn are decomposed by all of the table
-            self._analyse_edited()
-
-    def _mend_remainders(self) -> None:
-        """Gives the CPU remainders of integers that it computes right."""
-        if (made := without_remainders(self.program, self.analysis.accepted)) is not None:
+        if self.decompose_rest and outside:
+            kept = {node.target for node in self.analysis.accepted} - outside
+            table = {target: made for target, made in default_decompositions().items() if target not in kept}
+            if chosen := outside & table.keys():
+                self.program = decompose(self.program, table, chosen)  # the parts in turn by all of the table
+                self._analyse(editable=False)
+        mends = self.editable or self.decompose_rest
+        if mends and (made := without_remainders(self.program, self.analysis.accepted)) is not None:
             self.program = made
-            self._analyse_edited()
+            self._analyse(editable=False)
 
     def _lay_out(self) -> None:
         """Gives who reads what crosses a delegate's edge the memory that it knows; what follows is lowered again then.
 
         In ExecuTorch's own flow, where views become copies by themselves, only copies are left to be inserted.
         """
-        while found := layout(self.program, self.analysis.accepted):
+        while (self.editable or self.decompose_rest) and (found := layout(self.program, self.analysis.accepted)):
             if not self.decompose_rest and not (found.copies or found.constants):
                 return
-            self.program, twins = copy_with_twins(self.program)
-            self._analysis = self.analysis.of_copy(self.program, twins)
-            found.apply(self.program, twins)
-            self._analyse_edited()
+            found.apply(self.program, self._edit_copy())
+            self._analyse(editable=False)
             if not self.decompose_rest:
                 return
-
-
-#: What happens to a program; the stages that follow are those of ``lowering.pipeline``, on each region's graph.
-_PROGRAM_STAGES = {
-    Stage.CANONICALIZE: Compilation._canonicalize,
-    Stage.LOWER: Compilation._analyse,
-    Stage.PARTITION: Compilation._partition,
-}
 
 
 def _is_outside(node: Node, analysis: Analysis) -> bool:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from ..aten.integer_edges import Integers
 from ..exir.report import Report
+from ..lowering.values import INTEGER_RANGES
 from ..support import foreign
 from ..support.atomic_files import write_atomic
 from ..support.cache_folder import cache_folder
@@ -18,7 +22,7 @@ from ..support.errors import UsageError
 LIMIT = 2 * 2**30
 
 _SUFFIX = ".lowered"
-_MAGIC = b"ARMTOSA1"
+_MAGIC = b"ARMTOSA2"
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -27,6 +31,32 @@ class Entry(NamedTuple):
 
     buffer: bytes
     report: Report
+    integers: Mapping[str, Integers]
+
+
+@dataclass(frozen=True)
+class _Integers:
+    """``Integers.to_json``."""
+
+    scale: float
+    zero_point: int
+    low: int
+    high: int
+    dtype: str
+
+    def integers(self) -> Integers:
+        dtypes = {str(dtype): dtype for dtype in INTEGER_RANGES}
+        if self.dtype not in dtypes:
+            raise UsageError(f"{self.dtype} is no type of quantized integers")
+        return Integers(self.scale, self.zero_point, self.low, self.high, dtypes[self.dtype])
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The line before the program."""
+
+    report: Report
+    integers: dict[str, _Integers]
 
 
 def load(key: str) -> Entry | None:
@@ -42,14 +72,16 @@ def load(key: str) -> Entry | None:
         return None  # cut short, or not ours: it will be written anew
     header, _, buffer = rest.partition(b"\n")
     try:
-        return Entry(buffer, foreign.record(Report, foreign.parsed(header)))
+        said = foreign.record(_Header, foreign.parsed(header))
+        return Entry(buffer, said.report, {name: row.integers() for name, row in said.integers.items()})
     except UsageError:  # somebody else's, with a digest of its own
         return None
 
 
 def store(key: str, entry: Entry) -> None:
     """Keeps an entry, all of it or nothing; where the folder cannot be written, nothing."""
-    rest = json.dumps(entry.report.to_json()).encode() + b"\n" + entry.buffer
+    integers = {name: found.to_json() for name, found in entry.integers.items()}
+    rest = json.dumps({"report": entry.report.to_json(), "integers": integers}).encode() + b"\n" + entry.buffer
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
         write_atomic(_path(key), _MAGIC + hashlib.sha256(rest).digest() + rest)

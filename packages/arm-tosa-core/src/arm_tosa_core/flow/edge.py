@@ -43,7 +43,7 @@ def lower_to_edge(
     compile_spec: ArmCompileSpec,
     additional_checks: Sequence[OperatorSupportBase] = (),
     progress: Progress = silent,
-    remainder: ArmCompileSpec | None = None,
+    remainder: Sequence[ArmCompileSpec] = (),
     constants: Mapping[str, Any] | None = None,
     record: Record | None = None,
 ) -> tuple[EdgeProgramManager, Report]:
@@ -66,7 +66,7 @@ def methods_to_edge(
     additional_checks: Sequence[OperatorSupportBase] = (),
     constants: Mapping[str, Any] | None = None,
     progress: Progress = silent,
-    remainder: ArmCompileSpec | None = None,
+    remainder: Sequence[ArmCompileSpec] = (),
     record: Record | None = None,
     external: str | None = None,
 ) -> tuple[EdgeProgramManager, dict[str, Report]]:
@@ -74,7 +74,7 @@ def methods_to_edge(
 
     Args:
         constants: methods that return a number, a list of numbers or a tensor, by their names.
-        remainder: as of ``lower``.
+        remainder: what takes the rest, one after the other.
         record: is told of the program, of which there is one.
         external: the ``.ptd`` for the delegates' weights, by its name without the suffix; None: they are in the
             ``.pte``, and those that several methods have in common are in it once.
@@ -83,7 +83,7 @@ def methods_to_edge(
     target = compile_spec.target()
     if target.compiler.warm_up is not None:
         target.compiler.warm_up()
-    for spec in (compile_spec, *([] if remainder is None else [remainder])):
+    for spec in (compile_spec, *remainder):
         clear_artifacts(spec.get_intermediate_path(), spec.target())
     outer: dict[str, ExportedProgram] = {}
     reports: dict[str, Report] = {}
@@ -95,10 +95,10 @@ def methods_to_edge(
             record.take(compilation.program)
         outer[name] = made.called(compilation, reports[name], progress, record)
     made.name_data()
-    if remainder is not None:
-        rest = _Delegates(remainder, external)
+    for spec in remainder:
+        rest = _Delegates(spec, external)
         for name, program in outer.items():
-            compilation = Compilation(program, remainder.target(), decompose_rest=True).run()
+            compilation = Compilation(program, spec.target(), decompose_rest=True).run()
             outer[name] = rest.called(compilation, compilation.report, silent, record)
         rest.name_data()
     with kept_varying(*outer.values()):

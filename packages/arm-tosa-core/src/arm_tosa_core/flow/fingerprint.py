@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 import torch
@@ -14,15 +14,13 @@ from ..exir.compile_spec import ArmCompileSpec
 from ..exir.provenance import of_installation, of_spec
 
 
-def fingerprint(
-    program: ExportedProgram, compile_spec: ArmCompileSpec, constants: Mapping[str, float | int] | None = None
-) -> str | None:
+def fingerprint(program: ExportedProgram, compile_spec: ArmCompileSpec, *options: object) -> str | None:
     """A digest, in hexadecimal; None for what it cannot name: modules inside (control flow), sparse tensors.
 
     Args:
-        constants: methods beside the program that return a number.
+        options: what else is asked for; told apart by their text.
     """
-    return _digest(program, [*of_installation(), *of_spec(compile_spec), *map(str, sorted((constants or {}).items()))])
+    return _digest(program, [*of_installation(), *of_spec(compile_spec), *map(str, options)])
 
 
 def program_fingerprint(program: ExportedProgram) -> str | None:

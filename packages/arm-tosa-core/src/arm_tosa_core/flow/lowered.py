@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import time
 import warnings
@@ -147,9 +148,8 @@ def lower(
     memory_format: torch.memory_format | None = None,
     integer_io: bool = False,
     progress: Progress = silent,
-    remainder: ArmCompileSpec | None = None,
+    remainder: Sequence[ArmCompileSpec | Partitioner] = (),
     etrecord: str | os.PathLike[str] | None = None,
-    partitioner: Sequence[Partitioner] = (),
     external_constants: str | None = None,
     constant_methods: Mapping[str, Any] | None = None,
 ) -> LoweredProgram:
@@ -174,12 +174,10 @@ def lower(
             Of one program only.
         progress: called with a stage, ``lower``, ``compile`` or ``write``, and the part of it that is done, from 0 to
             1; not at all where the result is in the cache.
-        remainder: what the target does not take is compiled for this one, as delegates of its own, which the report
-            does not tell of; the cache is not used.
+        remainder: what takes the rest, one after the other, as delegates of its own: compile specs, then ExecuTorch
+            partitioners, such as ``XnnpackPartitioner()``. The report does not tell of them; the cache is not used.
         etrecord: write ExecuTorch's ETRecord to this file, with which its ``Inspector`` says which operators and source
             lines the events of an ETDump come from; the cache is not used. Of one program only.
-        partitioner: ExecuTorch partitioners, such as ``XnnpackPartitioner()``, which take what the target does not, one
-            after the other; the cache is not used, and the report does not tell of them.
         external_constants: the name of a ``.ptd``, without the suffix, that has the weights of delegates and the
             constants of what stays on the CPU; the cache is not used. The target's delegate must read such files, as
             that of Ethos-U does.
@@ -188,8 +186,8 @@ def lower(
     Raises:
         UsageError: an unknown target, a target that reads no ``.ptd``, a file that cannot be written, a program that is
             not on the CPU, that has sparse constants, or that returns text or no tensor, an operator that stays on the
-            CPU without an out variant, which ExecuTorch needs there, no program at all, or an option for one program
-            with several.
+            CPU without an out variant, which ExecuTorch needs there, no program at all, an option for one program
+            with several, or a compile spec behind a partitioner in ``remainder``.
         LoweringError: a node that had been accepted failed to lower.
         ToolError: the target's compiler failed.
 
@@ -208,26 +206,28 @@ def lower(
     for program in programs.values():
         require_writable_program(program)
     spec = compile_spec_of(target)
+    specs, partitioners = _specs_first(remainder)
     config = _config(config, external_constants)
     order = memory_format or MEMORY_FORMATS["contiguous"]
-    programs = {name: with_memory_format(settle_state(program), order) for name, program in programs.items()}
+    programs = {name: settle_state(program) for name, program in programs.items()}
+    asked = (
+        additional_checks
+        or spec.rewrites
+        or remainder
+        or constant_methods
+        or any(given is not None for given in (config, etrecord, external_constants))
+    )
+    plain = not asked and programs.keys() == {"forward"} and spec.get_intermediate_path() is None
+    key = fingerprint(programs["forward"], spec, order, integer_io) if cache and plain else None
+    if key is not None and (entry := load(key)) is not None:
+        reports = {"forward": entry.report}
+        _warn_of_kernels(reports)
+        return LoweredProgram(entry.buffer, reports, True, time.perf_counter() - started, entry.integers)
+    programs = {name: with_memory_format(program, order) for name, program in programs.items()}
     integers: dict[str, Integers] = {}
     if integer_io:
         programs["forward"], integers = with_integer_edges(programs["forward"])
     constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
-    asked = (
-        additional_checks
-        or spec.rewrites
-        or partitioner
-        or constant_methods
-        or any(given is not None for given in (config, remainder, etrecord, external_constants))
-    )
-    plain = not asked and programs.keys() == {"forward"} and spec.get_intermediate_path() is None
-    key = fingerprint(programs["forward"], spec, constants) if cache and plain else None
-    if key is not None and (entry := load(key)) is not None:
-        reports = {"forward": entry.report}
-        _warn_of_kernels(reports)
-        return LoweredProgram(entry.buffer, reports, True, time.perf_counter() - started, integers)
     if etrecord is not None:
         require_writable(etrecord)
     with without_import_messages():
@@ -242,12 +242,12 @@ def lower(
             additional_checks,
             {**constants, **(constant_methods or {})},
             progress=progress,
-            remainder=remainder,
+            remainder=specs,
             record=record,
             external=external_constants,
         )
-        for other in partitioner:
-            edge = edge.to_backend(other)
+        for partitioner in partitioners:
+            edge = edge.to_backend(partitioner)
         progress("write", 0)
         with kept_varying(*programs.values()):
             manager = _to_executorch(edge, reports, config)
@@ -260,7 +260,7 @@ def lower(
     buffer, data_files = bytes(manager.buffer), data_files_of(manager)
     lasting = passing.failures() == failures
     if key is not None and reports["forward"].delegated and not data_files and lasting:
-        store(key, Entry(buffer, reports["forward"]))
+        store(key, Entry(buffer, reports["forward"], integers))
     seconds = time.perf_counter() - started
     return LoweredProgram(buffer, reports, seconds=seconds, integers=integers, data_files=data_files)
 
@@ -280,6 +280,17 @@ def _by_method(
     if asked := [name for name, is_asked in of_one.items() if is_asked]:
         raise UsageError(f"{' and '.join(asked)}: only for one program, not for a mapping of them")
     return dict(programs)
+
+
+def _specs_first(
+    remainder: Sequence[ArmCompileSpec | Partitioner],
+) -> tuple[list[ArmCompileSpec], list[Partitioner]]:
+    """The compile specs, which take their part before ExecuTorch has the program, and the partitioners."""
+    specs = list(itertools.takewhile(lambda one: isinstance(one, ArmCompileSpec), remainder))
+    partitioners = [one for one in remainder if one not in specs]
+    if any(isinstance(one, ArmCompileSpec) for one in partitioners):
+        raise UsageError("remainder: give compile specs before partitioners, which take what those leave")
+    return specs, partitioners
 
 
 def _config(config: ExecutorchBackendConfig | None, external: str | None) -> ExecutorchBackendConfig | None:

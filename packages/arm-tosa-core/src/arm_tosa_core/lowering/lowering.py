@@ -62,7 +62,8 @@ class Lowering:
         wide_inputs: int64 tensors may come from outside: someone will narrow them.
 
     ``values`` holds what became of each node, ``emitted`` the operators that it took, ``inputs`` the nodes that come
-    from outside. Constants of the graph are lazy: ``cut`` makes those of what is kept.
+    from outside, ``precise`` whether the table of a function is to be precise, where that was asked. Constants of the
+    graph are lazy: ``cut`` makes those of what is kept.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Lowering:
         self.values: dict[Node, Any] = {}
         self.emitted: dict[Node, list[Op]] = {}
         self.inputs: set[Node] = set()
+        self.precise: dict[Node, bool] = {}
 
     def _builder(self, graph: Graph) -> Builder:
         target = self.target
@@ -187,7 +189,7 @@ class Lowering:
         if is_quantize(node):
             return quantized(self, node)
         if (function := self._function(node)) is not None:
-            return self._table(function) if node is function.last else Part(function.last)
+            return self._table(function) if node is function.last else Part(function.last.name)
         args = torch.fx.map_arg(node.args, self.values.__getitem__)
         kwargs = torch.fx.map_arg(node.kwargs, self.values.__getitem__)
         inputs = [v for n in node.all_input_nodes if not isinstance(v := self.values[n], int)]
@@ -260,7 +262,7 @@ class Lowering:
             one = quantized[0] if len(quantized) == 1 else None
             if table and one and wanted and all(v is one or _is_number(v, one) for v in inputs):
                 function = _evaluator(node, args, kwargs, one)
-                return self.builder.TABLE(one, function, *wanted, precise=self.facts.precision.is_worth_it(node))
+                return self.builder.TABLE(one, function, *wanted, precise=self._precise(node))
             if rule.quant is Q.SHARED and len(quantized) > 1 and wanted is not None:
                 args = _map_values(
                     args, lambda v: self.builder.quantize(v, *wanted) if v.dtype.is_floating_point else v
@@ -282,7 +284,11 @@ class Lowering:
         wanted = output_qparams(function.last, self.constants)
         assert wanted is not None
         x = self.values[function.parts[0]]  # dequantized
-        return self.builder.TABLE(x, function, *wanted, precise=self.facts.precision.is_worth_it(function.last))
+        return self.builder.TABLE(x, function, *wanted, precise=self._precise(function.last))
+
+    def _precise(self, node: Node) -> bool:
+        self.precise[node] = self.facts.precision.is_worth_it(node)
+        return self.precise[node]
 
     def _static(self, value: Value) -> Value:
         """Only layers, and what moves data, take integers whose scale is computed at run time."""
@@ -313,7 +319,7 @@ class Lowering:
         """For a graph within an operator: as this one, with nothing in it."""
         inner = copy.copy(self)
         inner.graph, inner.values, inner.constants = Graph(name), {}, {}
-        inner.emitted, inner.inputs = {}, set()
+        inner.emitted, inner.inputs, inner.precise = {}, set(), {}
         inner.builder = self._builder(inner.graph)
         inner.wide_inputs = False
         return inner

@@ -1,4 +1,4 @@
-"""A program to the target's payload: the stages after partitioning, in order."""
+"""A program to a verified TOSA graph: the stages of a region."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from ..plugin.target import Symbol, Target
 from ..rewrites import REWRITES
 from ..tosa.graph import Graph
-from ..tosa.rewrite import Stage
+from ..tosa.rewrite import REWRITING, Stage
 from ..tosa.rewrite_engine import finish, run_rewrites
 from ..tosa.verifier import verify
 from .lowering import Lowering
@@ -42,16 +42,16 @@ def lower(program: ExportedProgram, target: Target) -> Graph:
 
 
 def legalize(graph: Graph, target: Target) -> Graph:
-    """Runs the stages that work on TOSA: OPTIMIZE, LEGALIZE, VERIFY. Changes the graph in place.
+    """Runs the stages after PARTITION on a graph, and changes it in place.
 
-    The rewrites of OPTIMIZE run again beside those of LEGALIZE, over what these make.
+    In each stage the rewrites of earlier ones run again, over what its own make.
     """
     for op in graph.ops:
         for nested in (value for value in op.attrs.values() if isinstance(value, Graph)):
             legalize(nested, target)
     rewrites = [*REWRITES, *target.rewrites]
     finish(graph, Stage.LOWER)
-    for stage in (Stage.OPTIMIZE, Stage.LEGALIZE):
+    for stage in REWRITING:
         finish(graph, stage, run_rewrites(graph, [r for r in rewrites if r.stage <= stage]))
     verify(graph, target.tosa_spec, target.checks)
     return graph

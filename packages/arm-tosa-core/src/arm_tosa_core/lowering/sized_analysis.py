@@ -38,11 +38,17 @@ def analyse_sizes(
     target = for_sizes(target)
     points = [sizes.bound, *sizes.samples()]
     refused: dict[Node, Rejected] = {}
+    earlier: list[Analysis | None] = [None] * len(points)
     while True:
         made: list[Analysis] = []
-        for point in points:
+        for point, before in zip(points, earlier, strict=True):
             accepted = made[0].accepted if made else None
-            made.append(_analysis_at(program, target, checks, sizes, point, refused, accepted, known, editable)[1])
+            made.append(
+                _analysis_at(program, target, checks, sizes, point, refused, accepted, known, editable, earlier=before)[
+                    1
+                ]
+            )
+        earlier[:] = made
         found = _different(made, points) or _unsaid(made[0]) or _unlike(program, target, made[0], sizes, known)
         if not found:
             return made[0]
@@ -146,12 +152,14 @@ def _analysis_at(
     known: Known,
     editable: bool,
     own: bool = False,
+    earlier: Analysis | None = None,
 ) -> tuple[dict[Node, Node], Analysis]:
     """The analysis at one point, of the program, or of the copy (``own``); and the node of each copy.
 
     Args:
         refused: nodes to refuse.
         accepted: refuse all but these; None: none for that.
+        earlier: the analysis at this point of which some nodes were refused then; not to be used any more.
     """
     twin, twins = sizes.at(program, point)
     back = {new: old for old, new in twins.items()}
@@ -160,7 +168,7 @@ def _analysis_at(
         old = back[node]
         return refused.get(old) or (None if accepted is None or old in accepted else _OUTSIDE)
 
-    made = analyse(twin, target, [*checks(twin), check], known=known, editable=editable)
+    made = analyse(twin, target, [*checks(twin), check], known=known, editable=editable, earlier=earlier)
     return back, made if own else made.of_copy(program, back)
 
 

@@ -10,18 +10,18 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..compat.torch import GuardError
 from ..plugin.target import Target
-from ..support.errors import Rejected, UsageError
+from ..support.errors import Rejected
 from .analysis_result import CONSTANT, Analysis, NodeCheck
 from .builder.casts import NARROW
 from .exported_program import NOTHING, Known, is_dequantize, is_quantize, is_size
 from .lowering import Lowering
 from .program_facts import Facts
-from .region_levels import assign_regions, level_of, wanted
+from .region_levels import assign_regions, wanted
 from .rule import Q
 from .unary_functions import Part
 from .values import Complex, Value
+from .walk import Walk
 
 #: TOSA operators that by themselves are no reason for a delegate.
 _IDLE = frozenset({"RESHAPE", "TRANSPOSE", "IDENTITY"})
@@ -37,18 +37,21 @@ def analyse(
     *,
     known: Known = NOTHING,
     editable: bool = True,
+    earlier: Analysis | None = None,
 ) -> Analysis:
     """Finds the nodes that the target takes, and the regions they form.
 
     A node may lower by itself and still have to stay out: an accumulator that is used in float, for example. Such
-    nodes are refused and the walk is repeated without them until nothing changes. The result keeps what the last walk
-    emitted: ``regions`` cuts it.
+    nodes are refused, and the walk is repeated for the nodes that depended on them, until nothing changes. The result
+    keeps what the last walk emitted: ``regions`` cuts it.
 
     Args:
         checks: reasons of the caller to keep a node out.
         known: see ``Facts``.
         editable: the edges of regions will still be edited (``delegate_boundary``): int64 is no obstacle there, nor is
             sharing.
+        earlier: an analysis of this program, or of the one that it was edited from; not to be used any more. Only
+            nodes that the edit touched, and nodes that depend on these, are lowered again.
 
     Raises:
         UsageError: the program is not on the CPU.
@@ -58,9 +61,10 @@ def analyse(
     refused: dict[Node, Rejected] = {}
     first: dict[Node, Rejected] | None = None
     while True:
-        analysis, level = _walk(Lowering(program, target, facts, wide_inputs=editable), checks, refused)
+        walk = Walk(Lowering(program, target, facts, wide_inputs=editable), checks, refused, earlier)
+        analysis = earlier = walk.analysis
         first = analysis.rejected.copy() if first is None else first
-        assign_regions(program, analysis, level, has_float)
+        assign_regions(program, analysis, walk.level, has_float)
         found = _split_composites(analysis) or _escaping(analysis) or _in_other_axes(analysis)
         found = found or _copies(analysis) or _idle_regions(analysis)
         if not found and not editable:
@@ -70,78 +74,6 @@ def analyse(
             analysis.rejected.update((n, first[n]) for n in analysis.rejected.keys() & first.keys())
             return analysis
         refused.update(found)
-
-
-def _walk(
-    lowering: Lowering, checks: Sequence[NodeCheck], refused: dict[Node, Rejected]
-) -> tuple[Analysis, dict[Node, int]]:
-    """Lowers every node that lowers, and finds the least level of each (``region_levels``)."""
-    analysis = Analysis(lowering)
-    level: dict[Node, int] = {}
-    for node in lowering.program.graph.nodes:
-        meta = node.meta.get("val")
-        if isinstance(meta, torch.Tensor) and node.op != "output":
-            if node.op == "placeholder" and meta.device.type != "cpu":
-                raise UsageError(f"{node.name} is on device {meta.device}: move the model to the CPU, then export it")
-            if meta.dtype == torch.int64:
-                analysis.wide.append(node)
-        if node.op != "output":
-            _visit(node, analysis, checks, refused)
-        if node.op not in ("placeholder", "get_attr"):
-            level[node] = level_of(node, analysis, level)
-    return analysis, level
-
-
-def _visit(node: Node, analysis: Analysis, checks: Sequence[NodeCheck], refused: dict[Node, Rejected]) -> None:
-    lowering = analysis.lowering
-    try:
-        if node in refused:
-            raise refused[node]
-        if node.op == "call_function":
-            analysis.calls.append(node)
-            if node.target is not operator.getitem:
-                for check in checks:
-                    if refusal := check(node):
-                        raise refusal
-        if node.target is operator.getitem and node.args[0] not in analysis.accepted:
-            raise _Outside
-        for n in node.all_input_nodes:
-            if isinstance(unusable := lowering.values[n], Rejected):
-                raise unusable
-        value = lowering.lower(node)
-        if node.op == "call_function":
-            analysis.accepted[node] = 0
-        if _known(value):
-            analysis.constant.add(node)
-    except (Rejected, _Outside, GuardError) as why:
-        if isinstance(why, GuardError):
-            why = Rejected(f"depends on a dynamic size: {why}", "export with this size fixed")
-        if isinstance(why, Rejected):
-            analysis.rejected[node] = why
-        _take(lowering, node)
-
-
-class _Outside(Exception):
-    """A node that has no value here and is nobody's fault."""
-
-
-def _known(value: Any) -> bool:
-    if isinstance(value, int):  # a size, which any region can compute
-        return True
-    if isinstance(value, (tuple, list)):
-        return bool(value) and all(_known(v) for v in value)
-    return isinstance(value, Value) and value.is_const
-
-
-def _take(lowering: Lowering, node: Node) -> None:
-    """Gives a node outside the value that it hands to the graph; for a tensor that TOSA cannot hold, why not."""
-    meta = node.meta.get("val")
-    lowering.values[node] = meta
-    if isinstance(meta, torch.Tensor):
-        try:
-            lowering.take(node)
-        except Rejected as why:
-            lowering.values[node] = why
 
 
 def _split_composites(analysis: Analysis) -> dict[Node, Rejected]:
@@ -154,11 +86,12 @@ def _escaping(analysis: Analysis) -> dict[Node, Rejected]:
     """Accepted nodes whose result cannot leave their region: it would be float, on a target that has none, or int64."""
     lowering = analysis.lowering
     has_float = lowering.target.tosa_spec.support_float()
+    homes = {node.name: region for node, region in analysis.accepted.items()}
     found: dict[Node, Rejected] = {}
     for node, region in analysis.accepted.items():
         value = lowering.values[node]
-        if isinstance(value, Part) and analysis.accepted.get(value.last) != region:
-            found[node] = Rejected(f"is part of a function that ends in {value.last.name}, which is not with it")
+        if isinstance(value, Part) and homes.get(value.last) != region:
+            found[node] = Rejected(f"is part of a function that ends in {value.last}, which is not with it")
         if not isinstance(value, (Value, Complex)) or node in analysis.constant:
             continue
         floating = value.dtype.is_floating_point and not (has_float or is_quantize(node) or is_dequantize(node))

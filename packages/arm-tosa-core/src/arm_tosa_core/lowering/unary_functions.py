@@ -59,9 +59,9 @@ class Function:
 
 @dataclass(frozen=True)
 class Part:
-    """The value of a node that is not computed by itself, but with the function that ends in ``last``."""
+    """The value of a node that is not computed by itself, but with the function that ends in the node ``last``."""
 
-    last: Node
+    last: str
 
 
 def _number(node: Node, constants: Mapping[str, torch.Tensor], found: Numbers) -> torch.Tensor | None:

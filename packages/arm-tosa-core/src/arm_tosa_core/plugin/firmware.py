@@ -97,10 +97,10 @@ class Firmware(Protocol):
     def boards(self) -> Mapping[str, str]:
         """One line about each board that firmware can be made for, by name."""
 
-    def remainder(self, form: str = "cmake") -> CompileSpec | None:
-        """The target for operators that this one refuses, so that firmware of a format computes them itself.
+    def remainder(self, form: str = "cmake") -> Sequence[CompileSpec]:
+        """The targets for operators that this one refuses, so that firmware of a format computes them itself.
 
-        None: they stay with ExecuTorch, whose runtime is a part of the firmware.
+        Empty: they stay with ExecuTorch, whose runtime is a part of the firmware.
         """
 
     def formats(self) -> Sequence[str]:

@@ -1,7 +1,7 @@
-"""The stages of compilation, and the rewrites that run in them.
+"""The stages of a compile, and the rewrites that run in two of them.
 
-``Stage`` is the only ordered list in the project. A rewrite names its stage, never a neighbour: rewrites of one
-stage must be right in any order (``rewrite_engine`` runs them, in order of name, until none changes anything).
+A rewrite names its stage, never a neighbour: rewrites of one stage must be right in any order (``rewrite_engine`` runs
+them, in order of name, until none changes anything).
 """
 
 from __future__ import annotations
@@ -19,14 +19,31 @@ from .ir import Op, Origin, Tensor
 
 
 class Stage(IntEnum):
-    """Everything that happens to a model, in order."""
+    """All that happens to a program, in this order: the only list of it. ``purpose`` says what for.
 
-    CANONICALIZE = 1  # ATen: functional, without what has no rule and can be decomposed
-    LOWER = 2  # the rules emit TOSA, wherever the target takes it; regions follow from that
-    PARTITION = 3  # ATen: regions get constants of their own and int32; then they are cut out of what was emitted
-    OPTIMIZE = 4  # TOSA to TOSA, for every target
-    LEGALIZE = 5  # TOSA to TOSA, what one target needs
-    VERIFY = 6  # operator table, specification, target checks
+    ``exir.compilation.Compilation`` runs those of the program, ``lowering.pipeline`` those of a region's graph.
+    """
+
+    purpose: str
+
+    def __new__(cls, purpose: str) -> Stage:
+        stage = int.__new__(cls, len(cls.__members__) + 1)
+        stage._value_, stage.purpose = int(stage), purpose
+        return stage
+
+    CANONICALIZE = "program: operators in place and choices become functional, those without a rule are decomposed"
+    LOWER = "program: rules emit TOSA for what the target takes, and regions are numbered, one for each delegate"
+    SEPARATE = "program: a region gets its own constants, only inputs that it reads, and int32 for int64"
+    DECOMPOSE = "program: operators that stay on the CPU are decomposed as ExecuTorch does, or as its kernels need it"
+    LAY_OUT = "program: what the CPU reads gets an order in memory that its kernels know"
+    PARTITION = "region: its graph is cut out of the emitted TOSA"
+    OPTIMIZE = "region: rewrites for every target, and the choices of one target before its own forms"
+    LEGALIZE = "region: rewrites that one target needs, and those of OPTIMIZE again"
+    VERIFY = "region: data flow, operator table, specification and the checks of the target"
+
+
+#: The stages in which rewrites run.
+REWRITING = (Stage.OPTIMIZE, Stage.LEGALIZE)
 
 
 @dataclass(frozen=True)
@@ -35,7 +52,7 @@ class Rewrite:
 
     Args:
         name: for logs and errors.
-        stage: when it runs.
+        stage: when it runs, one of ``REWRITING``.
         ops: the TOSA operators at which it is tried; empty means all.
         apply: looks at one operator and changes the graph around it; True if it did, or a few words that say why. It
             may insert operators before the one it looks at (``graph.insert_before``), replace results
@@ -49,6 +66,16 @@ class Rewrite:
     ops: tuple[str, ...]
     apply: Callable[[Graph, Op], bool | str]
     through: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuses a stage in which it would not run.
+
+        Raises:
+            UsageError: no rewrites run in this stage.
+        """
+        if self.stage not in REWRITING:
+            stages = " or ".join(f"Stage.{stage.name}" for stage in REWRITING)
+            raise UsageError(f"rewrite {self.name!r}: no rewrite runs in {self.stage!r}; name {stages}")
 
     @property
     def reason(self) -> str:

@@ -73,7 +73,7 @@ class Builder:
         rounding = Rounding(emitter, rescaling, quantization)
 
         self.graph, self.spec, self.preferences = graph, spec, emitter.preferences
-        self.mark, self.undo = emitter.mark, emitter.undo
+        self.mark, self.undo, self.caches = emitter.mark, emitter.undo, emitter.caches
         self.emit, self.emit_all = emitter.emit, emitter.emit_all
         self.const, self.scalar = emitter.const, emitter.scalar
         self.tensor, self.value = emitter.tensor, emitter.value

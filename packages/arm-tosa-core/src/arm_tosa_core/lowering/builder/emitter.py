@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from math import prod
 from operator import mul
 from typing import Any
@@ -43,6 +43,26 @@ _FOLDED: dict[str, Callable[..., torch.Tensor]] = {
 }
 
 
+class Cache(dict[Any, Tensor]):
+    """What is emitted once for all who read it, in order of emission.
+
+    ``asked`` notes the keys that somebody looked up, and whether they were there at first.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: dict[Any, bool] = {}
+
+    def __contains__(self, key: object) -> bool:
+        there = super().__contains__(key)
+        self.asked.setdefault(key, there)
+        return there
+
+    def since(self, size: int) -> dict[Any, Tensor]:
+        """What was put in after there were ``size``."""
+        return dict(islice(self.items(), size, None)) if len(self) > size else {}
+
+
 class Emitter:
     """Emits checked TOSA operators into a graph; nothing here knows of quantization.
 
@@ -66,10 +86,8 @@ class Emitter:
         self.checks = tuple(checks)
         self.preferences = preferences or Preferences()
         self.origin: Origin | None = None
-        self._ordered: dict[tuple[int, Axes], Tensor] = {}
-        self._keep: list[Tensor] = []  # tensors whose id is a key above must stay alive
-        #: Operators that are emitted once for all their readers, in order of emission.
-        self.caches: list[dict[Any, Tensor]] = [self._ordered]
+        self._ordered = Cache()  # by the tensor and the order of axes
+        self.caches = [self._ordered]
 
     def emit(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> Tensor:
         """Appends one operator with one result.
@@ -159,9 +177,8 @@ class Emitter:
             return value.tensor
         if value.tensor.shape and moves_only_ones(value.tensor.shape, move):
             return self.reshape(value.tensor, [value.tensor.shape[p] for p in move])
-        key = (id(value.tensor), move)
+        key = (value.tensor, move)
         if key not in self._ordered:
-            self._keep.append(value.tensor)
             self._ordered[key] = self._transposed(value.tensor, move)
         return self._ordered[key]
 
@@ -230,7 +247,7 @@ class Emitter:
         movable = [v for v in values if v.tensor is not None]
         for candidate in dict.fromkeys(v.axes for v in movable):
             moved = [v for v in movable if self._moves(v, candidate)]
-            again = [v for v in moved if (id(v.tensor), self._move(v, candidate)) in self._ordered]
+            again = [v for v in moved if (v.tensor, self._move(v, candidate)) in self._ordered]
             elements = sum(v.size for v in moved) - sum(v.size for v in again)
             costs[candidate] = elements, not again, is_identity(candidate)
         return min(costs, key=lambda p: costs[p]) if costs else tuple(range(values[0].rank))

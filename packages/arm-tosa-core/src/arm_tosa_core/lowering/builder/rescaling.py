@@ -12,7 +12,7 @@ from ...tosa.dtypes import numpy_dtype
 from ...tosa.ir import DType, Tensor
 from ...tosa.scaling import multiplier_and_shift
 from ..values import QParams, Value
-from .emitter import Emitter
+from .emitter import Cache, Emitter
 
 #: Largest product of a RESCALE, for any factor: TOSA 1.0 leaves operands from 2**(shift - 1) on undefined.
 REACH = 2**29
@@ -23,7 +23,7 @@ class Rescaling:
 
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
-        self._signed: dict[Tensor, Tensor] = {}  # int8 of uint8
+        self._signed = Cache()  # int8 of uint8
         emitter.caches.append(self._signed)
 
     def rescale(
