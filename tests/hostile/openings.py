@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import rich
 import typer
 from typer.main import get_command
 
@@ -74,7 +75,9 @@ def _cached(folder: Path) -> None:
     name = (folder / "entry.name").read_text()
     cache_folder().mkdir(parents=True, exist_ok=True)
     (cache_folder() / name).write_bytes(cache._MAGIC + hashlib.sha256(rest).digest() + rest)
-    cache.load(name.removesuffix(cache._SUFFIX))
+    entry = cache.load(name.removesuffix(cache._SUFFIX))
+    if entry is not None:
+        rich.print(entry.report)
 
 
 def _journal(folder: Path) -> None:
