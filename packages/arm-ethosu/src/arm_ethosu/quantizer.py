@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from arm_tosa_core.quantize.annotate.wide_results import Wide
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
-from arm_tosa_core.quantize.wide_results import Wide
 from arm_tosa_core.support.errors import UsageError
 
 from .compile_spec import EthosUCompileSpec

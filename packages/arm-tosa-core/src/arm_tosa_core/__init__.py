@@ -27,15 +27,19 @@ if TYPE_CHECKING:
     from .lowering.rule import op as op
     from .plugin.entry_points import PluginWarning as PluginWarning
     from .plugin.target import Target as Target
-    from .quantize.config import QuantizationConfig as QuantizationConfig
-    from .quantize.config import get_symmetric_a8w4_quantization_config as get_symmetric_a8w4_quantization_config
-    from .quantize.config import get_symmetric_a16w8_quantization_config as get_symmetric_a16w8_quantization_config
-    from .quantize.config import get_symmetric_quantization_config as get_symmetric_quantization_config
-    from .quantize.config import get_uint8_io_quantization_config as get_uint8_io_quantization_config
-    from .quantize.mxfp import MXFPOpConfig as MXFPOpConfig
-    from .quantize.mxfp import to_mxfp as to_mxfp
     from .quantize.post_training import quantize_program as quantize_program
     from .quantize.quantizer import TOSAQuantizer as TOSAQuantizer
+    from .quantize.schemes.config import QuantizationConfig as QuantizationConfig
+    from .quantize.schemes.config import (
+        get_symmetric_a8w4_quantization_config as get_symmetric_a8w4_quantization_config,
+    )
+    from .quantize.schemes.config import (
+        get_symmetric_a16w8_quantization_config as get_symmetric_a16w8_quantization_config,
+    )
+    from .quantize.schemes.config import get_symmetric_quantization_config as get_symmetric_quantization_config
+    from .quantize.schemes.config import get_uint8_io_quantization_config as get_uint8_io_quantization_config
+    from .quantize.schemes.mxfp import MXFPOpConfig as MXFPOpConfig
+    from .quantize.schemes.mxfp import to_mxfp as to_mxfp
     from .support.errors import ArmTosaError as ArmTosaError
     from .support.errors import BatchNormWarning as BatchNormWarning
     from .support.errors import LongTailWarning as LongTailWarning
@@ -61,12 +65,12 @@ _HOME = {
     "LoweredProgram": "flow",
     "LoweringError": "support.errors",
     "MiscompiledError": "support.errors",
-    "MXFPOpConfig": "quantize.mxfp",
+    "MXFPOpConfig": "quantize.schemes.mxfp",
     "MissingKernelWarning": "support.errors",
     "NothingDelegatedWarning": "support.errors",
     "PluginWarning": "plugin.entry_points",
     "Q": "lowering.rule",
-    "QuantizationConfig": "quantize.config",
+    "QuantizationConfig": "quantize.schemes.config",
     "Rejected": "support.errors",
     "Rewrite": "tosa.rewrite",
     "Stage": "tosa.rewrite",
@@ -84,14 +88,14 @@ _HOME = {
     "compile_llm": "llm",
     "evaluate_llm": "llm",
     "export_recipe": "flow.recipe",
-    "get_symmetric_a16w8_quantization_config": "quantize.config",
-    "get_symmetric_quantization_config": "quantize.config",
-    "get_symmetric_a8w4_quantization_config": "quantize.config",
-    "get_uint8_io_quantization_config": "quantize.config",
+    "get_symmetric_a16w8_quantization_config": "quantize.schemes.config",
+    "get_symmetric_quantization_config": "quantize.schemes.config",
+    "get_symmetric_a8w4_quantization_config": "quantize.schemes.config",
+    "get_uint8_io_quantization_config": "quantize.schemes.config",
     "lower": "flow",
     "op": "lowering.rule",
     "quantize_program": "quantize.post_training",
-    "to_mxfp": "quantize.mxfp",
+    "to_mxfp": "quantize.schemes.mxfp",
 }
 
 __all__ = sorted(_HOME)

@@ -19,9 +19,9 @@ from arm_tosa_core.accuracy.goal import parse_budget
 from arm_tosa_core.accuracy.model import Model
 from arm_tosa_core.accuracy.scheme import Scheme, read_scheme
 from arm_tosa_core.plugin import entry_points as plugins
-from arm_tosa_core.quantize.config import get_symmetric_quantization_config
 from arm_tosa_core.quantize.post_training import quantize_program
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
+from arm_tosa_core.quantize.schemes.config import get_symmetric_quantization_config
 from arm_tosa_core.support.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own

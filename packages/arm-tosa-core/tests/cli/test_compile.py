@@ -337,7 +337,7 @@ def test_one_tensor_given_twice_is_two_inputs(folder: Path) -> None:
 def test_what_quantization_decided_is_told(folder: Path) -> None:
     arguments = ("compile", "models.py:magnitude", "--target", "tosa-int", "--quantize", "int8", "-o", "net.pte")
     rows = ok(*arguments)["quantization"]
-    wide = [row for row in rows if row["what"] == "kept in 16 bits"]
+    wide = [row for row in rows if row["kind"] == "kept in 16 bits"]
     assert {row["why"] for row in wide} == {"sum of squares under a root"}
     assert {row["operator"] for row in wide} == {"aten.mul.Tensor"}
     line = line_of("(square * square)")
@@ -365,7 +365,7 @@ def test_details_tell_what_decisions_cost(folder: Path, acme: Callable[..., None
     arguments = ("compile", "models.py:magnitude", "--target", "acme", "--quantize", "int8", "-o", "net.pte")
     assert "quantization_costs" not in ok(*arguments)
     (row,) = ok(*arguments, "--details")["quantization_costs"]
-    assert (row["what"], row["why"]) == ("kept in 16 bits", "sum of squares under a root")
+    assert (row["kind"], row["why"]) == ("kept in 16 bits", "sum of squares under a root")
     assert (row["cycles"] or 0) > 0 if cycles else row["cycles"] is None
     assert row["ms"] == (pytest.approx(row["cycles"] / _CLOCK * 1e3) if clock else None)
     text = run(*arguments, "--details").stdout

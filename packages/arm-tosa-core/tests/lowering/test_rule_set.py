@@ -17,7 +17,7 @@ from arm_tosa_core.lowering.operator_names import canonical, is_reproducible
 from arm_tosa_core.lowering.rule import Q, Rule
 from arm_tosa_core.lowering.rule_set import RuleSet
 from arm_tosa_core.lowering.traits import UNKNOWN, Traits
-from arm_tosa_core.quantize.composites import AtenBuilder, AtenValue
+from arm_tosa_core.quantize.annotate.composites import AtenBuilder, AtenValue
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.specification import TosaSpecification
@@ -86,7 +86,7 @@ def test_what_has_no_rule_has_no_traits() -> None:
 
 
 def test_every_rule_is_for_an_operator_by_its_one_name() -> None:
-    import_module("arm_tosa_core.quantize.mxfp")  # registers our own operators
+    import_module("arm_tosa_core.quantize.schemes.mxfp")  # registers our own operators
     for rule in RuleSet.of(None):
         if not rule.function.__module__.startswith("arm_tosa_core."):
             continue

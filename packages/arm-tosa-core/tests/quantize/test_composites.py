@@ -12,7 +12,7 @@ from arm_tosa_core import LoweringError, UsageError
 from arm_tosa_core.lowering.rule import Q, Rule
 from arm_tosa_core.lowering.rule_set import RuleSet
 from arm_tosa_core.plugin.target import Preferences
-from arm_tosa_core.quantize.composites import decompose
+from arm_tosa_core.quantize.annotate.composites import decompose
 
 
 def module() -> GraphModule:

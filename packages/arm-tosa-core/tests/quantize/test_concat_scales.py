@@ -9,7 +9,7 @@ from torch import nn
 
 from arm_tosa_core import quantize_program
 from arm_tosa_core.lowering.rule_set import RuleSet
-from arm_tosa_core.quantize.concat_scales import keep_narrow
+from arm_tosa_core.quantize.corrections.concat_scales import keep_narrow
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
 

@@ -13,9 +13,9 @@ from torch import nn
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, quantize_program
 from arm_tosa_core.exir.program_estimate import estimate_program
 from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.quantize.annotate.wide_results import ASKED, ENERGY, STATE, STREAM
 from arm_tosa_core.quantize.decision_costs import decision_costs
 from arm_tosa_core.quantize.decisions import CORRECTED, EQUALIZED, OWN_SCALE, WIDE_RESULT
-from arm_tosa_core.quantize.wide_results import ASKED, ENERGY, STATE, STREAM
 from arm_tosa_core.tosa.loader import load
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
@@ -101,7 +101,7 @@ def costs(network: type[nn.Module], shapes: list[tuple[int, ...]], quantizer: TO
     made = quantize_program(program, quantizer, samples).report
     found = decision_costs(program, quantizer, samples, made)
     assert sum(row.operators for row in found) == len(made)
-    return {(row.what, row.why): row.cycles for row in found}
+    return {(row.kind, row.why): row.cycles for row in found}
 
 
 @pytest.mark.parametrize("name", COSTS)

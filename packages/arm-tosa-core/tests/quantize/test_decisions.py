@@ -12,9 +12,9 @@ from arm_tosa_core import (
     get_symmetric_quantization_config,
     quantize_program,
 )
+from arm_tosa_core.quantize.annotate.wide_results import STREAM
 from arm_tosa_core.quantize.decisions import CORRECTED, EQUALIZED, WIDE_RESULT, summary
 from arm_tosa_core.quantize.post_training import Quantized
-from arm_tosa_core.quantize.wide_results import STREAM
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
 
@@ -43,17 +43,17 @@ def quantized(**options: bool) -> Quantized:
 
 def test_each_decision_names_operator_line_and_reason() -> None:
     rows = quantized().report
-    by_kind = {what: [row.node for row in rows if row.what == what] for what in (WIDE_RESULT, EQUALIZED, CORRECTED)}
+    by_kind = {kind: [row.node for row in rows if row.kind == kind] for kind in (WIDE_RESULT, EQUALIZED, CORRECTED)}
     assert len(by_kind[EQUALIZED]) == 1 and len(by_kind[CORRECTED]) == 3
     assert "add" in by_kind[WIDE_RESULT]
-    wide = [row for row in rows if row.what == WIDE_RESULT]
+    wide = [row for row in rows if row.kind == WIDE_RESULT]
     assert all(row.why and "test_decisions.py" in row.source for row in wide)
     assert STREAM in {row.why for row in wide}
 
 
 def test_what_is_off_is_not_reported() -> None:
     rows = quantized(equalization=False, rounding=False, bias_correction=False).report
-    assert {row.what for row in rows} == {WIDE_RESULT}
+    assert {row.kind for row in rows} == {WIDE_RESULT}
 
 
 def test_the_summary_counts() -> None:

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, quantize_program
 from arm_tosa_core.lowering.exported_program import is_quantize
-from arm_tosa_core.quantize.wide_results import Wide
+from arm_tosa_core.quantize.annotate.wide_results import Wide
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
 

@@ -21,7 +21,7 @@ from quantizer_kit import (
 from torch import nn
 
 from arm_tosa_core import QuantizationConfig, TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
-from arm_tosa_core.quantize.observers import MaskedHistogramObserver
+from arm_tosa_core.quantize.schemes.observers import MaskedHistogramObserver
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
 

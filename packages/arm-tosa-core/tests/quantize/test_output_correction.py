@@ -10,8 +10,8 @@ import torch
 from torch.fx import GraphModule
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
-from arm_tosa_core.quantize import output_correction as outputs
-from arm_tosa_core.quantize.bias_correction import channel_means
+from arm_tosa_core.quantize.corrections import output_correction as outputs
+from arm_tosa_core.quantize.corrections.bias_correction import channel_means
 from arm_tosa_core.quantize.post_training import quantize_program
 
 
@@ -143,7 +143,7 @@ def test_what_calls_agree_about(errors: list[list[float]], given: int, part: flo
 
 def test_stand_ins_have_the_same_numbers() -> None:
     ids, mask, x = torch.tensor([[3, 1, 2]]), torch.tensor([[True, True, False]]), torch.tensor([[1.0, -2.0, 5.0]])
-    others = outputs._others([ids, mask, x, 0.5, torch.tensor(7)])
+    others = [args for args, _ in outputs._others(((ids, mask, x, 0.5, torch.tensor(7)), {}))]
     assert [names.tolist() for names, *_ in others] == [[[2, 1, 3]], [[2, 3, 1]], [[3, 2, 1]]]
     for _, seen, numbers, scale, alone in others:
         assert seen.sum() == 2 and seen.dtype == torch.bool

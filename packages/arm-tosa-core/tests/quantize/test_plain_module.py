@@ -18,7 +18,7 @@ from arm_tosa_core.aten.wrapped_graphs import is_wrapper, unwrap
 from arm_tosa_core.lowering.exported_program import is_dequantize
 from arm_tosa_core.lowering.operator_names import canonical
 from arm_tosa_core.lowering.rule_set import RuleSet
-from arm_tosa_core.quantize.plain_module import make_plain
+from arm_tosa_core.quantize.annotate.plain_module import make_plain
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
 

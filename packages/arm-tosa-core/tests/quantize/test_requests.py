@@ -140,7 +140,7 @@ def test_layers_in_float_keep_their_biases() -> None:
     x = torch.rand(1, 3)
     program = torch.export.export(nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2)).eval(), (x,))
     made = quantize_program(program, quantizer().set_module_name("0", None), [x])
-    assert [row.node for row in made.report if row.what == CORRECTED] == ["linear_1"]
+    assert [row.node for row in made.report if row.kind == CORRECTED] == ["linear_1"]
 
 
 def test_samples_as_a_data_loader_gives_them() -> None:

@@ -12,8 +12,8 @@ from torch.fx import GraphModule, Node
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, quantize_program
 from arm_tosa_core.lowering.exported_program import is_dequantize, is_quantize
-from arm_tosa_core.quantize.states import find_states, resolve_states, with_carried_states
-from arm_tosa_core.quantize.wide_results import Wide
+from arm_tosa_core.quantize.annotate.wide_results import Wide
+from arm_tosa_core.quantize.probe.states import find_states, resolve_states, with_carried_states
 from arm_tosa_core.support.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_a16w8_quantization_config, quantize_program
-from arm_tosa_core.quantize import weight_rounding
+from arm_tosa_core.quantize.annotate.node_roles import arguments_of
+from arm_tosa_core.quantize.corrections.error_feedback import Feedback
+from arm_tosa_core.quantize.corrections.layer_inputs import Layer, Moments
 from arm_tosa_core.quantize.decisions import ROUNDED
-from arm_tosa_core.quantize.error_feedback import Feedback
-from arm_tosa_core.quantize.layer_inputs import Layer, Moments
 from arm_tosa_core.quantize.post_training import Quantized
 
 CHANNELS = 24
@@ -33,25 +33,11 @@ class Layers(nn.Module):
         return y
 
 
-class Counting(Layers):
-    """The same, with a number that each call adds to, and that all results depend on."""
-
-    calls: torch.Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("calls", torch.zeros(1))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.calls.add_(0.25)
-        return super().forward(x + self.calls)
-
-
 def linear_layer() -> Layer:
     graph = torch.fx.Graph()
     x, weight = graph.placeholder("x"), graph.get_attr("weight")
     node = graph.call_function(torch.ops.aten.linear.default, (x, weight))
-    return Layer((node,), torch.zeros(4, CHANNELS), 1, CHANNELS)
+    return Layer((node,), torch.zeros(4, CHANNELS), 1)
 
 
 def samples(count: int, mixed: bool) -> list[torch.Tensor]:
@@ -83,9 +69,9 @@ def test_errors_of_inputs_that_go_together_make_up_for_one_another() -> None:
     calibration, others = calls[:8], calls[8:]
     together, alone = (quantized(module, calibration, rounding) for rounding in (True, False))
     assert error(module, together, others) < 0.6 * error(module, alone, others)
-    rounded = [row.operator for row in together.report if row.what == ROUNDED]
+    rounded = [row.operator for row in together.report if row.kind == ROUNDED]
     assert sorted(rounded) == ["aten.conv1d.default", "aten.conv1d.default", "aten.linear.default"]
-    assert not [row for row in alone.report if row.what == ROUNDED]
+    assert not [row for row in alone.report if row.kind == ROUNDED]
 
 
 @pytest.mark.parametrize(("count", "mixed"), [(1, True), (2, False)])
@@ -98,11 +84,11 @@ def test_what_is_not_known_to_help_is_not_done(count: int, mixed: bool) -> None:
     calls = samples(20, mixed)[count:]
     assert error(module, made, calls) <= 1.02 * error(module, plain, calls)
     if count == 1:
-        assert not [row for row in made.report if row.what == ROUNDED]
+        assert not [row for row in made.report if row.kind == ROUNDED]
 
 
 def test_weights_of_independent_inputs_are_rounded_to_the_nearest() -> None:
-    feedback = Feedback(torch.eye(5)[None], 10**9)
+    feedback = Feedback(torch.eye(5)[None], torch.tensor([10**9]))
     weights = torch.linspace(-3, 3, 10).reshape(1, 2, 5)
     steps = torch.tensor([[0.5, 0.25]])
     made = feedback.unsorted(feedback.round(feedback.sorted(weights), steps, -128, 127))
@@ -112,7 +98,7 @@ def test_weights_of_independent_inputs_are_rounded_to_the_nearest() -> None:
 def moments(layer: Layer, calls: list[torch.Tensor]) -> Moments:
     made = Moments()
     for x in calls:
-        made.see(layer, x, layer.nodes[0])
+        made.see(layer, x, arguments_of(layer.nodes[0]))
     return made
 
 
@@ -135,19 +121,3 @@ def test_inputs_beyond_float32_leave_the_nearest_weights(number: float) -> None:
     x = torch.randn(40, CHANNELS, generator=torch.Generator().manual_seed(0))
     x[3, 5] = number
     assert not moments(layer, [x]).is_known
-
-
-def test_layers_are_looked_at_in_groups_that_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The weights found do not depend on it, nor on what the model keeps from call to call."""
-    torch.manual_seed(0)
-    module, calls = Counting().eval(), samples(8, mixed=True)
-    groups: list[int] = []
-    inputs = weight_rounding._Inputs
-    monkeypatch.setattr(weight_rounding, "_Inputs", lambda *given: groups.append(len(given[1])) or inputs(*given))
-    monkeypatch.setattr(weight_rounding, "_ROOM", 100)
-    roomy = quantized(module, calls, True)
-    monkeypatch.setattr(weight_rounding, "_ROOM", 0)
-    narrow = quantized(module, calls, True)
-    assert groups == [3, 1, 1, 1]
-    for a, b in zip(roomy.converted.state_dict().values(), narrow.converted.state_dict().values(), strict=True):
-        assert torch.equal(a, b)

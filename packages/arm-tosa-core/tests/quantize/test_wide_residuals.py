@@ -14,7 +14,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_qat_pt
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
 from arm_tosa_core.lowering.exported_program import is_dequantize, is_quantize
-from arm_tosa_core.quantize.wide_results import Wide
+from arm_tosa_core.quantize.annotate.wide_results import Wide
 from arm_tosa_core.support.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations

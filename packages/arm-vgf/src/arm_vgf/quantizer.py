@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.quantize.config import QuantizationConfig, get_symmetric_quantization_config
+from arm_tosa_core.quantize.annotate.wide_results import Wide
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
-from arm_tosa_core.quantize.wide_results import Wide
+from arm_tosa_core.quantize.schemes.config import QuantizationConfig, get_symmetric_quantization_config
 
 from .compile_spec import VgfCompileSpec
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +14,8 @@ from torch.fx import GraphModule, Node
 from ..compat.torch import tree_leaves
 from ..lowering.exported_program import is_dequantize, is_quantize, module_path, mutable, source_line
 from ..lowering.operator_names import canonical
-from ..quantize.bias_correction import Floating, Sample
-from ..quantize.written_buffers import unwritten
+from ..quantize.probe.calls import Sample
+from ..quantize.probe.runner import Runner, run
 from .task_metric import Calls, Metric
 
 _BINS = 64
@@ -133,24 +133,23 @@ def compare(
     calls = Calls()
     ends = [_Output(name) for name in output_names(prepared)]
     count = 0
-    exact = _Recorder(prepared, {n.name: n for n in prepared.graph.nodes if operators and _computes(n)})
-    seen = _results(converted, exact.wanted)
-    noisy = _Recorder(converted, {node.name: node for node in seen.values()})
-    with unwritten(prepared, converted):
-        for args, kwargs in samples:
-            wanted, floats = exact.call(args, kwargs)
-            got, integers = noisy.call(args, kwargs)
-            for name, node in seen.items():
-                if name in floats:
-                    row = rows.setdefault(name, _Row(exact.wanted[name], node))
-                    row.add(floats[name], integers[node.name])
-            for end, a, b in zip(ends, wanted, got, strict=True):
-                if isinstance(a, torch.Tensor):
-                    end.add(a, b)
-            if metric is not None:
-                restore = prepared.graph.process_outputs
-                calls.add(restore(wanted), restore(got), args, kwargs)
-            count += 1
+    exact = {n.name: n for n in prepared.graph.nodes if operators and _computes(n)}
+    seen = _results(converted, exact)
+    floats, integers = _Results(), _Results()
+    runners = Runner(prepared, exact.values(), floats.see), Runner(converted, seen.values(), integers.see)
+    for (args, kwargs), (wanted, got) in run(samples, *runners):
+        for name, node in seen.items():
+            if name in floats.kept:
+                row = rows.setdefault(name, _Row(exact[name], node))
+                row.add(floats.kept[name], integers.kept[node.name])
+        for end, a, b in zip(ends, wanted, got, strict=True):
+            if isinstance(a, torch.Tensor):
+                end.add(a, b)
+        if metric is not None:
+            structured = prepared.graph.process_outputs
+            calls.add(structured(wanted), structured(got), args, kwargs)
+        floats.kept, integers.kept = {}, {}
+        count += 1
     made = Comparison([end.finish() for end in ends if end.count], [row.finish() for row in rows.values()], count)
     if metric is not None:
         made.metric, made.float_metric = calls.score(metric), calls.score_of_float(metric)
@@ -174,30 +173,16 @@ def _source(node: Node) -> Node:
     return node
 
 
-class _Recorder(Floating):
-    """Runs a graph and keeps the float results of some nodes."""
+class _Results:
+    """The float results of nodes in one call, by their names."""
 
-    def __init__(self, module: GraphModule, wanted: Mapping[str, Node]) -> None:
-        super().__init__(module)
-        self.wanted = wanted
+    def __init__(self) -> None:
         self.kept: dict[str, torch.Tensor] = {}
 
-    def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The outputs, flat, and the results that were wanted."""
-        self.kept = {}
-        module = self.module
-        assert isinstance(module, GraphModule)
-        flat = tree_leaves((args, dict(kwargs)))
-        with torch.no_grad():
-            outputs = self.run(*flat, enable_io_processing=False)
-        return list(tree_leaves(outputs)), self.kept
-
-    def run_node(self, n: Node) -> Any:
-        result = super().run_node(n)
-        if n.name in self.wanted and isinstance(result, torch.Tensor) and result.dtype == torch.float32:
+    def see(self, node: Node, _args: Sequence[Any], result: Any) -> None:
+        if isinstance(result, torch.Tensor) and result.dtype == torch.float32:
             # an operator in place, after it, would change what is kept
-            self.kept[n.name] = result.clone() if any(mutable(u) for u in n.users) else result
-        return result
+            self.kept[node.name] = result.clone() if any(mutable(u) for u in node.users) else result
 
 
 def _computes(node: Node) -> bool:

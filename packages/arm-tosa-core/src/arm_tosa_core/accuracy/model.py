@@ -10,8 +10,8 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
 from ..exir.compile_spec import ArmCompileSpec
-from ..quantize.bias_correction import Sample
 from ..quantize.post_training import quantize_program
+from ..quantize.probe.calls import Sample
 from ..support.errors import UsageError
 from .compare import Comparison, compare
 from .scheme import Scheme

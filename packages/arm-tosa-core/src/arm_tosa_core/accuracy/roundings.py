@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.fx import GraphModule, Interpreter, Node
-from torch.fx.node import map_arg
+from torch.fx import GraphModule, Node
 
-from ..compat.torch import tree_leaves
 from ..lowering.exported_program import is_dequantize, is_quantize, mutable
-from ..quantize.bias_correction import Floating, Sample
+from ..quantize.probe.buffers import unwritten
+from ..quantize.probe.calls import Sample, inputs_of
+from ..quantize.probe.runner import Runner, run
 from .units import Units
 
 Array = npt.NDArray[np.float64]
@@ -107,22 +108,20 @@ def measure(
     Returns: the error of each rounding, summed over the samples.
     """
     helped = [r for r in roundings if r.needs is not None]
-    run = Widened(converted, helped, wide)
-    exact = Floating(prepared)
+    widened = Widened(converted, helped, wide)
     signal, powers = np.zeros(1), np.zeros(1)
     elements = np.zeros(len(helped))
-    for count, (args, kwargs) in enumerate(samples):
-        flat = tree_leaves((args, dict(kwargs)))
-        with torch.no_grad():
-            wanted = _reals(exact.run(*flat, enable_io_processing=False))
-        base, values = run.base(flat)
-        errors = [_powers(base, wanted)]
-        for i, rounding in enumerate(helped):
-            progress(count * len(helped) + i, len(samples) * len(helped))
-            errors.append(_powers(run.with_narrow([rounding], flat, values), base))
-            elements[i] = values[rounding.source].numel()
-        powers = powers + np.array(errors).T
-        signal = signal + np.array([_square(t) for t in wanted])
+    with unwritten(converted):
+        for count, (sample, (outputs,)) in enumerate(run(samples, Runner(prepared))):
+            inputs, wanted = inputs_of(converted, sample), _reals(outputs)
+            base, values = widened.base(inputs)
+            errors = [_powers(base, wanted)]
+            for i, rounding in enumerate(helped):
+                progress(count * len(helped) + i, len(samples) * len(helped))
+                errors.append(_powers(widened.with_narrow([rounding], inputs, values), base))
+                elements[i] = values[rounding.source].numel()
+            powers = powers + np.array(errors).T
+            signal = signal + np.array([_square(t) for t in wanted])
     needs = np.zeros((len(helped), len(units.all)), bool)
     for i, rounding in enumerate(helped):
         needs[i, list(rounding.needs or ())] = True
@@ -138,8 +137,8 @@ def _square(tensor: torch.Tensor) -> float:
     return float(tensor.nan_to_num(0, 0, 0).square().sum())
 
 
-def _reals(outputs: Any) -> list[torch.Tensor]:
-    return [t.double() for t in tree_leaves(outputs) if isinstance(t, torch.Tensor) and t.is_floating_point()]
+def _reals(outputs: Iterable[Any]) -> list[torch.Tensor]:
+    return [t.double() for t in outputs if isinstance(t, torch.Tensor) and t.is_floating_point()]
 
 
 def _path(node: Node) -> tuple[Node, list[Node]] | None:
@@ -182,45 +181,37 @@ def _reached(readers: Iterable[Node]) -> set[Node]:
     return seen
 
 
-class Widened(Interpreter):
-    """Runs a converted model with readers given 16 bits in place of 8."""
+class Widened:
+    """A converted model whose readers are given 16 bits in place of 8."""
 
     def __init__(self, module: GraphModule, roundings: Sequence[Rounding], wide: Mapping[str, Parameters]) -> None:
-        super().__init__(module, garbage_collect_values=False)
-        self.sources = {edge: r.source for r in roundings for edge in r.edges}
-        self.reused = not any(mutable(node) for node in module.graph.nodes)
-        self.skipped, self.wide = self.sources, wide
+        self._runner = Runner(module, keep=True)
+        self._edges = {edge: r.source for r in roundings for edge in r.edges}
+        self._is_reused = not any(mutable(node) for node in module.graph.nodes)
+        self._wide = wide
 
-    def base(self, flat: Sequence[Any]) -> tuple[list[torch.Tensor], dict[Node, Any]]:
+    def base(self, inputs: Sequence[Any]) -> tuple[list[torch.Tensor], dict[Node, Any]]:
         """The outputs that are real numbers with 16 bits everywhere, and the value of each node."""
-        self.skipped = self.sources
-        with torch.no_grad():
-            outputs = _reals(self.run(*flat, enable_io_processing=False))
-        return outputs, dict(self.env)
+        self._runner.replaced = {edge: partial(self._widened, source) for edge, source in self._edges.items()}
+        return _reals(self._runner.outputs(inputs)), dict(self._runner.env)
 
     def with_narrow(
-        self, roundings: Sequence[Rounding], flat: Sequence[Any], values: Mapping[Node, Any]
+        self, roundings: Sequence[Rounding], inputs: Sequence[Any], values: Mapping[Node, Any]
     ) -> list[torch.Tensor]:
         """The outputs with some roundings to 8 bits; of ``values`` what they do not reach is taken over."""
-        edges = {edge for rounding in roundings for edge in rounding.edges}
-        self.skipped = {edge: source for edge, source in self.sources.items() if edge not in edges}
-        kept = None
-        if self.reused:
-            reached = _reached(reader for _, reader in edges)
-            kept = {node: value for node, value in values.items() if node not in reached and node.op != "output"}
-        with torch.no_grad():
-            return _reals(self.run(*flat, initial_env=kept, enable_io_processing=False))
+        narrow = {edge for rounding in roundings for edge in rounding.edges}
+        self._runner.replaced = {
+            edge: partial(self._widened, source) for edge, source in self._edges.items() if edge not in narrow
+        }
+        known = None
+        if self._is_reused:
+            reached = _reached(reader for _, reader in narrow)
+            known = {node: value for node, value in values.items() if node not in reached and node.op != "output"}
+        return _reals(self._runner.outputs(inputs, known))
 
-    def map_nodes_to_values(self, args: Any, n: Node) -> Any:
-        def value(read: Node) -> Any:
-            source = self.skipped.get((read, n))
-            return self.env[read] if source is None else self._wide(source)
-
-        return map_arg(args, value)
-
-    def _wide(self, source: Node) -> torch.Tensor:
-        exact: torch.Tensor = self.env[source]
-        if source.name not in self.wide:
+    def _widened(self, source: Node, values: Mapping[Node, Any]) -> torch.Tensor:
+        exact: torch.Tensor = values[source]
+        if source.name not in self._wide:
             return exact.clone()  # an operator in place may write to it
-        scale, zero, low, high = self.wide[source.name]
+        scale, zero, low, high = self._wide[source.name]
         return ((torch.round(exact / scale) + zero).clamp(low, high) - zero) * scale

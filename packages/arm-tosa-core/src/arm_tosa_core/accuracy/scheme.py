@@ -19,12 +19,12 @@ from ..support.errors import UsageError
 
 if TYPE_CHECKING:
     from ..exir.compile_spec import ArmCompileSpec
-    from ..quantize.config import QuantizationConfig
     from ..quantize.quantizer import TOSAQuantizer
+    from ..quantize.schemes.config import QuantizationConfig
 
 
 def _configs() -> dict[str, Callable[[], QuantizationConfig | None]]:
-    from ..quantize import config
+    from ..quantize.schemes import config
 
     return {
         "int8": config.get_symmetric_quantization_config,

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from torch.fx import GraphModule, Node
 
 from ..lowering.exported_program import is_dequantize, is_quantize
+from ..lowering.node_facts import facts
 from ..lowering.rule import Q
 from ..lowering.rule_set import RuleSet
-from ..quantize.composites import WHOLE
 from .compare import OperatorError
 from .scheme import Scheme
 
@@ -122,7 +122,7 @@ def _origin(node: Node, rules: RuleSet) -> Node | None:
 
     Parts of a composite have the scheme of the whole, also those that move numbers.
     """
-    if node.meta.get(WHOLE, node.name) != node.name:
+    if (facts(node).whole or node.name) != node.name:
         return None
     origin: Node | None = None
     while (before := _moved_from(node, rules)) is not None:
@@ -147,7 +147,7 @@ def _named(
     """Modules and nodes by which a scheme names some operators."""
     alone = [name for name in members if not rows[name].module or rows[name].module in inner]
     modules = dict.fromkeys(rows[name].module for name in members if name not in alone)
-    return tuple(modules), tuple(dict.fromkeys(graph[name].meta.get(WHOLE, name) for name in alone))
+    return tuple(modules), tuple(dict.fromkeys(facts(graph[name]).whole or name for name in alone))
 
 
 def _is_exception(key: tuple[tuple[str, ...], tuple[str, ...]], scheme: Scheme) -> bool:

@@ -28,7 +28,7 @@ def with_costs(result: Result, costs: Sequence[DecisionCost], clock: float | Non
     def show(console: Console) -> None:
         result.show(console)
         cells = [
-            (row.what, row.why, str(row.operators), _number(row.cycles, ",.0f"), _number(ms, ",.3f"))
+            (row.kind, row.why, str(row.operators), _number(row.cycles, ",.0f"), _number(ms, ",.3f"))
             for row, ms in zip(costs, times, strict=True)
         ]
         columns = ("decision", "why", "operators", "cycles", "ms")

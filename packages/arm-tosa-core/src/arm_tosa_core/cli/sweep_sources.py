@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from ..accuracy.task_metric import Metric
-    from ..quantize.bias_correction import Sample
+    from ..quantize.probe.calls import Sample
 
 
 @dataclass(frozen=True)

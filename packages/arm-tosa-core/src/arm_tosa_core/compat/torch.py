@@ -154,6 +154,16 @@ def fake_mode_of(program: ExportedProgram) -> Any:
     return next((meta.fake_mode for meta in metas if isinstance(meta, FakeTensor)), None)
 
 
+def keyword_arguments(module: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of a call in the order in which an exported module has its inputs.
+
+    Needs ``GraphModule._in_spec`` of exported modules. Without it they stay in the caller's order.
+    """
+    structure = getattr(module, "_in_spec", None)
+    names = [] if structure is None else structure.child(1).context or []
+    return {name: arguments[name] for name in names if name in arguments} | dict(arguments)
+
+
 def program_like(
     like: ExportedProgram,
     graph: Graph,

@@ -7,8 +7,8 @@ from executorch.export import ExportRecipe, LoweringRecipe, QuantizationRecipe
 from ..compat.executorch import edge_config
 from ..exir.compile_spec import ArmCompileSpec
 from ..exir.partitioner import TOSAPartitioner
-from ..quantize.config import QuantizationConfig
 from ..quantize.quantizer import TOSAQuantizer
+from ..quantize.schemes.config import QuantizationConfig
 
 
 def export_recipe(compile_spec: ArmCompileSpec, quantization_config: QuantizationConfig | None = None) -> ExportRecipe:

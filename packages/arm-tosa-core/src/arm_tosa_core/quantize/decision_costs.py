@@ -14,12 +14,12 @@ from torch.export import ExportedProgram
 
 from ..exir.program_estimate import estimate_program
 from ..plugin.target import Target
-from .bias_correction import SAMPLES, Sample
+from .annotate.wide_results import STATE
 from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, WIDE_RESULT, Decision
-from .post_training import as_call, quantize_program
+from .post_training import quantize_program
+from .probe.calls import SAMPLES, Sample, as_call
+from .probe.states import States
 from .quantizer import TOSAQuantizer
-from .states import States
-from .wide_results import STATE
 
 #: Decisions that change the numbers of constants, and no operator.
 _FREE = {EQUALIZED, CORRECTED}
@@ -30,13 +30,13 @@ class DecisionCost:
     """What all decisions of one kind, made for one reason, cost together.
 
     Args:
-        what, why: as ``Decision`` has them.
+        kind, why: as ``Decision`` has them.
         operators: how many decisions these are.
         cycles: that the target's compiler estimates for one inference, beyond those without these decisions; below 0
             if they save cycles. None: not known.
     """
 
-    what: str
+    kind: str
     why: str
     operators: int
     cycles: float | None
@@ -64,7 +64,7 @@ def decision_costs(
         made: the ``report`` of what it returned.
         progress: called after each estimate with their number so far, and how many there will be.
     """
-    counts = Counter((row.what, row.why) for row in made)
+    counts = Counter((row.kind, row.why) for row in made)
     costs: dict[tuple[str, str], float | None] = {key: 0.0 if key[0] in _FREE else None for key in counts}
     asked = [key for key in counts if key[0] == OWN_SCALE or (key[0] == WIDE_RESULT and key[1] != STATE)]
     target = None if quantizer.compile_spec is None else quantizer.compile_spec.target()

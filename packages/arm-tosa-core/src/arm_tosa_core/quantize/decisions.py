@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,9 @@ from torch.fx import GraphModule, Node
 
 from ..compat.torchao import ANNOTATION
 from ..lowering.exported_program import source_line
+from ..lowering.node_facts import facts
 from ..lowering.operator_names import canonical
-from .annotate import WIDE
+from .probe.judge import Evidence
 
 #: Kinds of decisions, in the order in which they are told.
 WIDE_RESULT = "kept in 16 bits"
@@ -28,51 +29,53 @@ class Decision:
     """One decision.
 
     Args:
+        kind: ``kept in 16 bits``, ``bias corrected`` and the like.
         node: the operator's name in the exported graph; a part of a composite has a name of its own.
         operator: the ATen overload, or ``input``.
         source: the user's source line, if known.
-        what: ``kept in 16 bits``, ``bias corrected`` and the like.
         why: the reason, where there is more than one.
+        evidence: errors without it and with it; None: it was not judged by errors.
     """
 
+    kind: str
     node: str
     operator: str
     source: str
-    what: str
     why: str = ""
+    evidence: Evidence | None = None
 
 
 def wide_decisions(prepared: GraphModule) -> list[Decision]:
     """Results of a prepared model that have 16 bits although layers around them have 8."""
     return [
-        _decision(node, WIDE_RESULT, node.meta[WIDE])
+        _decision(node, WIDE_RESULT, why)
         for node in prepared.graph.nodes
-        if WIDE in node.meta and _has_16_bits(node)
+        if (why := facts(node).wide) and _has_16_bits(node)
     ]
 
 
-def decisions(module: GraphModule, names: Iterable[str], what: str) -> list[Decision]:
-    """The same decision for nodes of a module, by their names."""
+def decisions(module: GraphModule, found: Mapping[str, Evidence | None], kind: str) -> list[Decision]:
+    """The same decision for nodes of a module: evidence by their names."""
     nodes = {node.name: node for node in module.graph.nodes}
-    return [_decision(nodes[name], what) for name in names]
+    return [_decision(nodes[name], kind, evidence=evidence) for name, evidence in found.items()]
 
 
 def summary(made: Sequence[Decision]) -> str:
     """One line: how often each decision was made; empty where none was."""
-    counts = Counter(row.what for row in made)
-    reasons = Counter(row.why for row in made if row.what == WIDE_RESULT)
-    parts = [_counted(counts, what, reasons if what == WIDE_RESULT else {}) for what in counts]
+    counts = Counter(row.kind for row in made)
+    reasons = Counter(row.why for row in made if row.kind == WIDE_RESULT)
+    parts = [_counted(counts, kind, reasons if kind == WIDE_RESULT else {}) for kind in counts]
     return "; ".join(parts)
 
 
-def _counted(counts: Mapping[str, int], what: str, reasons: Mapping[str, int]) -> str:
+def _counted(counts: Mapping[str, int], kind: str, reasons: Mapping[str, int]) -> str:
     because = ", ".join(f"{count} {why}" for why, count in reasons.items())
-    return f"{counts[what]} {what}{f' ({because})' if because else ''}"
+    return f"{counts[kind]} {kind}{f' ({because})' if because else ''}"
 
 
-def _decision(node: Node, what: str, why: str = "") -> Decision:
+def _decision(node: Node, kind: str, why: str = "", evidence: Evidence | None = None) -> Decision:
     operator = "input" if node.op == "placeholder" else canonical(node.target)
-    return Decision(node.name, operator, source_line(node), what, why)
+    return Decision(kind, node.name, operator, source_line(node), why, evidence)
 
 
 def _has_16_bits(node: Node) -> bool:

@@ -7,9 +7,9 @@ import warnings
 import torch
 from torch.fx import GraphModule, Node
 
+from ..lowering.node_facts import facts
 from ..support.errors import LongTailWarning
-from .composites import WHOLE
-from .observers import MaskedHistogramObserver
+from .schemes.observers import MaskedHistogramObserver
 
 #: Share of an input's numbers, zeros left out, that is lost where a warning is due.
 _MOST = 0.5
@@ -46,7 +46,7 @@ def _lost(observer: MaskedHistogramObserver) -> tuple[float, float]:
 
 
 def _text(given: Node, observed: Node, share: float, step: float) -> str:
-    readers = ", ".join(dict.fromkeys(str(n.meta.get(WHOLE, n.name)) for n in observed.users))
+    readers = ", ".join(dict.fromkeys(facts(n).whole or n.name for n in observed.users))
     return (
         f"input {given.target!r}: {share:.0%} of its numbers are less than half a step of 8 bits ({step / 2:.3g}) and "
         f"become 0: read it with 16 bits (int16x8 for {readers}), or make its range smaller, by a logarithm or a root"

@@ -15,22 +15,23 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from ..aten.functionalize import without_transforms
 from ..aten.written_state import with_own_inputs
-from ..compat.torch import tree_leaves
 from ..support.errors import UsageError
 from ..support.torch_warnings import without_torch_warnings
-from .bias_correction import SAMPLES, Sample, correct_biases
-from .concat_scales import keep_narrow
+from .annotate.norms_behind_layers import settle_norms
+from .annotate.plain_module import make_plain
+from .corrections.bias_correction import correct_biases
+from .corrections.concat_scales import keep_narrow
+from .corrections.equalization import equalize
+from .corrections.layer_inputs import LayerInputs
+from .corrections.output_correction import correct_outputs
+from .corrections.weight_rounding import round_weights
 from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, Decision, decisions, wide_decisions
-from .equalization import equalize
 from .long_tails import warn_of_long_tails
-from .norms_behind_layers import settle_norms
-from .output_correction import correct_outputs
-from .plain_module import make_plain
+from .probe.buffers import unwritten
+from .probe.calls import SAMPLES, Sample, as_call, inputs_of, is_empty
+from .probe.runner import Runner
+from .probe.states import States, find_states, resolve_states, with_carried_states
 from .quantizer import TOSAQuantizer
-from .states import States, find_states, resolve_states, with_carried_states
-from .weight_rounding import SAMPLES as ROUNDING_SAMPLES
-from .weight_rounding import round_weights
-from .written_buffers import restore, saved, unwritten
 
 
 @dataclass(frozen=True)
@@ -109,52 +110,61 @@ def quantize_program(
     if states:
         sequence = list(with_carried_states(module, carried, calls))
         calls = iter(_evenly_sampled(sequence))
-    kept = list(islice(calls, ROUNDING_SAMPLES))
-    first = kept[:SAMPLES]
+    first = list(islice(calls, SAMPLES))
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
-    with unwritten(module):  # a sample may raise
-        state = saved(module)
-        equalized = equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
-        report = decisions(module, equalized, EQUALIZED)
-        if rescaling:
-            report += decisions(module, keep_narrow(module, first, quantizer.rules), OWN_SCALE)
-        restore(state)
-        settle_norms(module, quantizer.rules)
-        try:
-            prepared = prepare_pt2e(module, quantizer.set_samples(first))
-        except RecursionError as error:
-            raise UsageError(
-                "torchao follows operators that share one scale by recursion, and the model has a longer chain of them "
-                "than Python allows: raise the limit with sys.setrecursionlimit, or quantize the model in parts"
-            ) from error
-        restore(state)
-        report = [*wide_decisions(prepared), *report]
-        filled = False
-        with torch.no_grad():
-            for done, (args, kwargs) in enumerate(chain(kept, calls), 1):
-                prepared(*args, **kwargs)
-                filled = filled or not _is_empty((args, kwargs))
-                progress(done)
-        if not filled:
-            raise UsageError("no tensor of the calibration data has an element: give one sample at least that has some")
-        warn_of_long_tails(prepared)
-        restore(state)
-        # This one runs only: the annotations of a copy name nodes of the original, and its weights are the original's.
-        copies: dict[int, Any] = {id(weight): weight for weight in prepared.parameters()}
-        with without_torch_warnings():
-            floating = copy.deepcopy(prepared, copies)
-        state += [(copies[id(buffer)], before) for buffer, before in state if id(buffer) in copies]
-        converted = convert_pt2e(prepared)
-        if rounding:
-            report += decisions(converted, round_weights(floating, converted, kept, quantizer.rules), ROUNDED)
-            restore(state)
-        if bias_correction:
-            report += decisions(converted, correct_biases(floating, converted, first, quantizer.rules), CORRECTED)
-            restore(state)
-            correct_outputs(floating, converted, first, quantizer.rules)
-            restore(state)
+    equalized = equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
+    report = decisions(module, equalized, EQUALIZED)
+    if rescaling:
+        report += decisions(module, keep_narrow(module, first, quantizer.rules), OWN_SCALE)
+    settle_norms(module, quantizer.rules)
+    with unwritten(module):
+        prepared = _prepared(module, quantizer.set_samples(first))
+        inputs = LayerInputs(prepared, quantizer.rules, moments=rounding, means=bias_correction)
+        _calibrate(prepared, first, calls, inputs, progress)
+    report = [*wide_decisions(prepared), *report]
+    warn_of_long_tails(prepared)
+    # This one runs only: the annotations of a copy name nodes of the original, and its weights are the original's.
+    copies: dict[int, Any] = {id(weight): weight for weight in prepared.parameters()}
+    with without_torch_warnings():
+        floating = copy.deepcopy(prepared, copies)
+    converted = convert_pt2e(prepared)
+    if rounding:
+        report += decisions(converted, round_weights(converted, inputs), ROUNDED)
+    if bias_correction:
+        report += decisions(converted, correct_biases(converted, inputs), CORRECTED)
+        correct_outputs(floating, converted, first, quantizer.rules)
     return Quantized(floating, converted, carried, report)
+
+
+def _prepared(module: GraphModule, quantizer: TOSAQuantizer) -> GraphModule:
+    try:
+        prepared: GraphModule = prepare_pt2e(module, quantizer)
+    except RecursionError as error:
+        raise UsageError(
+            "torchao follows operators that share one scale by recursion, and the model has a longer chain of them "
+            "than Python allows: raise the limit with sys.setrecursionlimit, or quantize the model in parts"
+        ) from error
+    return prepared
+
+
+def _calibrate(
+    prepared: GraphModule,
+    first: Sequence[Sample],
+    others: Iterable[Sample],
+    inputs: LayerInputs,
+    progress: Callable[[int], None],
+) -> None:
+    """Observes all samples, and what layers read of the first ones."""
+    looking, plain = Runner(prepared, inputs.nodes, inputs.see, observe=True), Runner(prepared, observe=True)
+    filled = False
+    for done, sample in enumerate(chain(first, others), 1):
+        (looking if done <= len(first) else plain).outputs(inputs_of(prepared, sample))
+        inputs.next_call()
+        filled = filled or not is_empty(sample)
+        progress(done)
+    if not filled:
+        raise UsageError("no tensor of the calibration data has an element: give one sample at least that has some")
 
 
 def _require_single_precision(program: ExportedProgram) -> None:
@@ -168,32 +178,7 @@ def _require_single_precision(program: ExportedProgram) -> None:
         )
 
 
-def _is_empty(sample: Sample) -> bool:
-    """Whether it has tensors, and none of them an element."""
-    tensors = [leaf for leaf in tree_leaves(sample) if isinstance(leaf, torch.Tensor)]
-    return bool(tensors) and not any(tensor.numel() for tensor in tensors)
-
-
 def _evenly_sampled(sequence: list[Sample]) -> list[Sample]:
     """A sequence of calls, those first that are spread over all of it: corrections look at the first."""
     step = max(len(sequence) // SAMPLES, 1)
     return sequence[step - 1 :: step] + [call for i, call in enumerate(sequence) if i % step != step - 1]
-
-
-def as_call(number: int, sample: Any) -> Sample:
-    """A sample as its arguments and keyword arguments.
-
-    Raises:
-        UsageError: it is none; names its number.
-    """
-    match sample:
-        case torch.Tensor():
-            return (sample,), {}
-        case (tuple() | list() as args, dict() as kwargs):
-            return tuple(args), kwargs
-        case tuple() | list():
-            return tuple(sample), {}
-    raise UsageError(
-        f"calibration sample {number} is of type {type(sample).__name__}: give a tensor, a tuple of arguments, "
-        "or a tuple of arguments and a dictionary of keyword arguments"
-    )

@@ -15,21 +15,21 @@ from ..aten.functionalize import transforms
 from ..compat.torchao import annotation, is_annotated
 from ..exir.compile_spec import ArmCompileSpec
 from ..lowering.exported_program import source_line
+from ..lowering.node_facts import UNDECIDED, facts, note
 from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
 from ..tosa.specification import TosaSpecification
-from .annotate import KEY, annotate
-from .bias_correction import Sample
-from .composites import LOOP_BODY, WHOLE, decompose
-from .config import QuantizationConfig
-from .flat_parameters import flatten_attributes
-from .no_op_removal import drop_idle
-from .node_facts import SCHEME
-from .norms_behind_layers import warn_of_eps
-from .plain_module import make_plain
-from .slice_assignments import without_assignments
-from .states import is_appended, state_nodes
-from .wide_results import Wide
+from .annotate.annotator import KEY, annotate
+from .annotate.composites import decompose
+from .annotate.flat_parameters import flatten_attributes
+from .annotate.no_op_removal import drop_idle
+from .annotate.norms_behind_layers import warn_of_eps
+from .annotate.plain_module import make_plain
+from .annotate.slice_assignments import without_assignments
+from .annotate.wide_results import Wide
+from .probe.calls import Sample
+from .probe.states import is_appended, state_nodes
+from .schemes.config import QuantizationConfig
 
 
 class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
@@ -187,13 +187,13 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         if self._trains():
             warn_of_eps(model)
         for node in model.graph.nodes:
-            node.meta[WHOLE] = node.name
+            note(node, whole=node.name)
         drop_idle(model, self.rules)
         flatten_attributes(model)
         choose(model)
         without_assignments(model, self.rules)
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
-            node.meta[SCHEME] = self._find_config(node)
+            note(node, scheme=self._find_config(node))
         preferences = None if self.compile_spec is None else self.compile_spec.target().preferences
         return decompose(model, self.rules, self._decomposed, preferences)
 
@@ -225,11 +225,11 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         for other in self.quantizers:
             other.annotate(model)
         for node in filter(is_annotated, model.graph.nodes):
-            node.meta[SCHEME] = None  # theirs, not ours
+            note(node, scheme=None)  # theirs, not ours
         if self.io_config is not None:
             self._annotate_io(model, self.io_config)
         tables = self.tosa_spec.support_extension("int16")
-        samples = () if LOOP_BODY in model.meta else self.samples  # a body has other inputs
+        samples = () if facts(model).loop_body else self.samples  # a body has other inputs
         states = self._annotate_states(model)
         annotate(model, self.rules, self.config_of, self.wide, tables, states, samples, self.left_narrow)
         return model
@@ -250,9 +250,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
 
     def config_of(self, node: Node) -> QuantizationConfig | None:
         """The scheme of a node."""
-        if SCHEME in node.meta:
-            return node.meta[SCHEME]  # type: ignore[no-any-return]
-        return self._find_config(node)
+        scheme: QuantizationConfig | None = facts(node).scheme
+        return self._find_config(node) if scheme is UNDECIDED else scheme
 
     def _find_config(self, node: Node) -> QuantizationConfig | None:
         for finder, config in self.node_finders:

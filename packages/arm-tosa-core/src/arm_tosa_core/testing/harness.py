@@ -24,12 +24,12 @@ from ..lowering.regions import Region
 from ..lowering.rule_set import RuleSet
 from ..lowering.values import inverse
 from ..plugin.target import Target
-from ..quantize.config import (
+from ..quantize.quantizer import TOSAQuantizer
+from ..quantize.schemes.config import (
     QuantizationConfig,
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
-from ..quantize.quantizer import TOSAQuantizer
 from ..tosa.dtypes import from_array, to_array
 from ..tosa.reference_model import run as run_reference
 from ..tosa.reference_model import validate

@@ -1,0 +1,110 @@
+"""Sums of squares below a function that is steep at 0, such as the root of an energy: one unit, in 16 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch.fx import GraphModule, Node
+
+from ...lowering.node_facts import facts
+from ...lowering.rule import Q
+from ...lowering.rule_set import RuleSet
+from ..probe.calls import Sample
+from ..schemes.config import QuantizationConfig
+from .energy_gain import worth_16_bits
+from .node_roles import ACCUMULATES, float_inputs, is_float_result, is_sum
+
+ConfigOf = Callable[[Node], QuantizationConfig | None]
+
+
+def sums_of_squares(
+    module: GraphModule,
+    rules: RuleSet,
+    config_of: ConfigOf,
+    computed: set[Node],
+    samples: Sequence[Sample] = (),
+) -> set[Node]:
+    """The results to keep in 16 bits: products, what adds them up, and so on to what a steep function reads.
+
+    A square has twice the range of its operand in dB, and the function makes the small ones large again. In 8 bits
+    squares below half a step are 0, and behind a root the first step is a sixteenth of the range. In 16 bits the
+    root has what the 8 bits of the operand had; but only if each tensor between them has 16.
+
+    Args:
+        rules: those of the target.
+        config_of: the scheme of a node; None leaves it in float.
+        computed: the nodes that are no constants.
+        samples: calls of the model, which tell whether a unit gains by it; without any, all units are taken.
+    """
+    units: dict[Node, set[Node]] = {}
+    for node in module.graph.nodes:
+        if rules.traits_of(node).steep and _can_be_wide(node, config_of):
+            units[node] = _SumOfSquares(rules, config_of, computed).of(node)
+    readers = [node for node, unit in units.items() if unit]
+    chosen = worth_16_bits(module, readers, samples) if samples else readers
+    return {node for reader in chosen for node in units[reader]}
+
+
+class _SumOfSquares:
+    """The unit that ends in one steep function."""
+
+    def __init__(self, rules: RuleSet, config_of: ConfigOf, computed: set[Node]) -> None:
+        self._rules, self._config_of, self._computed = rules, config_of, computed
+
+    def of(self, reader: Node) -> set[Node]:
+        """The results to keep in 16 bits; none where what the function reads has no product, or cannot have 16 bits."""
+        (source,) = float_inputs(reader)
+        able = self._made_of(source, self._is_able)
+        while lost := {node for node in able if not self._fits(node, able)}:
+            able -= lost
+        unit = self._made_of(source, able.__contains__)
+        return unit if any(self._is_product(node) for node in unit) else set()
+
+    def _made_of(self, source: Node, wanted: Callable[[Node], bool]) -> set[Node]:
+        """A result and what it is computed from, as far as that is wanted and no further than to products."""
+        found: set[Node] = set()
+        waiting = [source]
+        while waiting:
+            node = waiting.pop()
+            if node in found or not wanted(node):
+                continue
+            found.add(node)
+            if not self._is_product(node) and not self._is_layer(node):
+                waiting += float_inputs(node)
+        return found
+
+    def _is_able(self, node: Node) -> bool:
+        rule = self._rules.of_node(node)
+        if rule is None or node not in self._computed or not _can_be_wide(node, self._config_of):
+            return False
+        return rule.quant in ACCUMULATES or (rule.quant in (Q.BOUNDS, Q.SHARED) and not facts(node).rescales)
+
+    def _fits(self, node: Node, unit: set[Node]) -> bool:
+        """Whether all that reads a result reads 16 bits of it, and whether what it has its scale from has 16 bits."""
+        rule = self._rules.of_node(node)
+        own = rule is not None and rule.quant in ACCUMULATES
+        return all(user in unit or self._reads_wide(user) for user in node.users) and (
+            own or unit.issuperset(float_inputs(node))
+        )
+
+    def _reads_wide(self, user: Node) -> bool:
+        rule = self._rules.of_node(user)
+        return rule is not None and _can_be_wide(user, self._config_of) and (rule.traits.steep or is_sum(user, rule))
+
+    def _is_product(self, node: Node) -> bool:
+        """A product of two results, such as a square."""
+        operands = node.args[:2]
+        product = self._rules.traits_of(node).arithmetic == "mul"
+        return product and all(isinstance(a, Node) and a in self._computed for a in operands)
+
+    def _is_layer(self, node: Node) -> bool:
+        rule = self._rules.of_node(node)
+        return rule is not None and rule.quant in (Q.CONV, Q.NORM)
+
+
+def _can_be_wide(node: Node, config_of: ConfigOf) -> bool:
+    """Whether the scheme of a float result has 16 bits to offer."""
+    if node.op != "call_function" or not is_float_result(node):
+        return False
+    config = config_of(node)
+    return config is not None and config.wide is not None

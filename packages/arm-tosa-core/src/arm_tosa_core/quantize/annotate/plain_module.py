@@ -1,0 +1,164 @@
+"""The form in which an exported module is quantized: all of it in one graph, and layers with plain weights."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ...aten.wrapped_graphs import unwrap
+from ...compat.torch import OpOverload, schema_of, storage_of
+from ...lowering.exported_program import attribute, mutable
+from ...lowering.node_facts import facts
+from ...lowering.operator_names import is_reproducible
+from ...lowering.rule_set import RuleSet
+from ...lowering.unwritable import require_dense
+from .node_roles import is_layer
+
+_DETACH = torch.ops.aten.detach_.default
+
+
+def make_plain(module: GraphModule, rules: RuleSet, is_trained: bool = False) -> None:
+    """Brings an exported module into the form that quantization knows, in place; one that has it stays as it is.
+
+    Graphs of ``torch.no_grad`` and ``torch.autocast`` become part of the module's. Buffers whose elements share memory
+    get memory of their own. A layer's weight or bias that is computed from parameters, and from buffers that nothing
+    writes to, becomes a constant, unless something random is among it. Parameters and buffers that nobody reads any
+    more are removed.
+
+    Args:
+        rules: those of the target.
+        is_trained: parameters will have other numbers, so that only buffers are constant.
+
+    Raises:
+        UsageError: a parameter or a buffer is sparse.
+    """
+    unwrap(module)
+    for node in module.graph.find_nodes(op="get_attr"):
+        data = attribute(node)
+        require_dense(str(node.target), data)
+        if isinstance(data, torch.Tensor) and _shares_elements(data):
+            _set(module, str(node.target), data.clone(memory_format=torch.contiguous_format))
+    if not facts(module).loop_body:
+        _fold(module, rules, is_trained)
+    module.recompile()
+
+
+def _shares_elements(data: torch.Tensor) -> bool:
+    axes = sorted((stride, size) for stride, size in zip(data.stride(), data.shape, strict=True) if size > 1)
+    reach = 1
+    for stride, size in axes:
+        if stride < reach:
+            return True
+        reach += stride * (size - 1)
+    return False
+
+
+def _fold(module: GraphModule, rules: RuleSet, is_trained: bool) -> None:
+    known = _known(module, is_trained)
+    unread = {node for node in known if node.op == "get_attr" and not node.users}
+    kept: list[tuple[str, torch.Tensor]] = []
+    for node, value in reversed(known.items()):
+        if node.op == "get_attr" or not isinstance(value, torch.Tensor):
+            continue
+        layers = [user for user in node.users if is_layer(user, rules) and node in user.args[1:3]]
+        if layers:
+            with module.graph.inserting_before(node):
+                constant = module.graph.get_attr(_kept(module, node, value, kept))
+            constant.meta["val"] = node.meta["val"].contiguous()
+            for layer in layers:
+                layer.replace_input_with(node, constant)
+    for node in reversed(known):
+        if node in unread or not all(rules.traits_of(user).asserts for user in node.users):
+            continue
+        for dead in [*node.users, node]:
+            module.graph.erase_node(dead)
+        if node.op == "get_attr" and not module.graph.find_nodes(op="get_attr", target=node.target):
+            _remove(module, str(node.target))
+
+
+def _known(module: GraphModule, is_trained: bool) -> dict[Node, Any]:
+    """What nodes give at every call, in order; of memory that is written to, its last numbers."""
+    found: dict[Node, Any] = {}
+    writes: dict[int, Node] = {}
+    lost: set[int] = set()  # memory that other numbers are written to
+    for node in module.graph.nodes:
+        operands = node.all_input_nodes
+        if node.op == "get_attr":
+            data = attribute(node)
+            if isinstance(data, torch.Tensor) and not (is_trained and isinstance(data, torch.nn.Parameter)):
+                found[node] = data.detach()
+            continue
+        written = {storage_of(found[n]) for n in _written(node) if n in found}
+        attributes = {storage_of(value) for n, value in found.items() if n.op == "get_attr"} if written else set()
+        if node.op != "call_function" or not all(n in found for n in operands) or written & attributes:
+            lost |= written
+        elif node.target is _DETACH:
+            found[node] = found[operands[0]]
+        elif node.target is operator.getitem or (isinstance(node.target, OpOverload) and _gives(node)):
+            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), found.__getitem__)
+            with torch.no_grad():
+                found[node] = node.target(*args, **kwargs)
+            writes |= dict.fromkeys(written, node)
+    memories = {node: storage_of(value) for node, value in found.items() if isinstance(value, torch.Tensor)}
+    while gone := [node for node in found if _is_lost(node, found, memories.get(node), writes, lost)]:
+        for node in gone:
+            del found[node]
+            lost |= {memories[n] for n in _written(node)}
+    return found
+
+
+def _is_lost(node: Node, found: dict[Node, Any], memory: int | None, writes: dict[int, Node], lost: set[int]) -> bool:
+    """Whether a result has other numbers at other calls, or had others when it was read."""
+    early = memory in writes and any(user not in found and user < writes[memory] for user in node.users)
+    return memory in lost or early or any(n not in found for n in node.all_input_nodes)
+
+
+def _gives(node: Node) -> bool:
+    """Whether an operator has a result, the same at every call."""
+    return is_reproducible(node.target) and bool(schema_of(node.target).returns)
+
+
+def _written(node: Node) -> list[Node]:
+    """The operands that an operator writes to."""
+    if not mutable(node) or node.target is _DETACH:
+        return []
+    schema = schema_of(node.target).arguments
+    given = {**dict(zip((each.name for each in schema), node.args, strict=False)), **node.kwargs}
+    places = [each.name for each in schema if each.alias_info is not None and each.alias_info.is_write]
+    return [n for name in places if isinstance(n := given.get(name), Node)]
+
+
+def _kept(module: GraphModule, node: Node, value: torch.Tensor, kept: list[tuple[str, torch.Tensor]]) -> str:
+    """The name of the attribute that keeps a value; one for all that are equal."""
+    for name, other in kept:
+        if value.dtype == other.dtype and torch.equal(value, other):
+            return name
+    name = f"_{node.name}"
+    while hasattr(module, name):
+        name += "_"
+    own = value.clone(memory_format=torch.contiguous_format)
+    if own.is_floating_point():
+        module.register_parameter(name, torch.nn.Parameter(own, requires_grad=False))
+    else:
+        module.register_buffer(name, own)
+    kept.append((name, own))
+    return name
+
+
+def _owner(module: GraphModule, target: str) -> tuple[torch.nn.Module, str]:
+    path, _, name = target.rpartition(".")
+    return module.get_submodule(path), name
+
+
+def _set(module: GraphModule, target: str, data: torch.Tensor) -> None:
+    owner, name = _owner(module, target)
+    if isinstance(getattr(owner, name), torch.nn.Parameter):
+        data = torch.nn.Parameter(data, requires_grad=False)
+    setattr(owner, name, data)
+
+
+def _remove(module: GraphModule, target: str) -> None:
+    delattr(*_owner(module, target))

@@ -1,0 +1,1 @@
+"""Changes of constants that lower the error of a quantized model."""

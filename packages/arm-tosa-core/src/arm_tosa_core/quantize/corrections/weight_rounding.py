@@ -1,0 +1,96 @@
+"""Weights rounded together: what rounding one to the nearest integer does to a layer's results, others make up for.
+
+Scales stay as they were calibrated, so that it costs nothing at run time. What is learned of a layer's inputs on few
+samples may be wrong: each half of the samples judges what was learned from the other, and a channel keeps the nearest
+integers unless both say that it gains.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ...lowering.exported_program import attribute, is_dequantize
+from ..probe.judge import Evidence, Judge, evidence
+from .error_feedback import Feedback
+from .layer_inputs import Layer, LayerInputs, Moments
+
+#: Of two halves of the samples, both must say that a channel gains.
+_JUDGE = Judge(sure=1.0)
+
+
+def round_weights(converted: GraphModule, inputs: LayerInputs) -> dict[str, Evidence]:
+    """Changes the integers of a converted model's weights, so that the results of each layer are nearer to float.
+
+    Their mean is for bias correction to mend, which comes behind it.
+
+    Args:
+        converted: what ``convert_pt2e`` made of the prepared model.
+        inputs: of its layers; of one call alone nothing is done, as nothing is left out to judge by.
+
+    Returns:
+        Evidence by the names of the layers that have other integers: squared errors of their results.
+    """
+    nodes = {node.name: node for node in converted.graph.nodes}
+    changed = {}
+    for layer in inputs.layers:
+        dequantize = nodes[layer.name].args[1]
+        if layer.name not in inputs.moments or not _is_stored(dequantize):
+            continue
+        if (made := _rounded(layer, dequantize, *inputs.moments.pop(layer.name))) is not None:
+            integers, changed[layer.name] = made
+            with torch.no_grad():
+                _stored(dequantize).copy_(integers)
+    return changed
+
+
+def _is_stored(weight: Any) -> bool:
+    """Whether a dequantize node of a constant gives a weight."""
+    return isinstance(weight, Node) and is_dequantize(weight) and weight.args[0].op == "get_attr"  # type: ignore[union-attr]
+
+
+def _rounded(layer: Layer, dequantize: Node, first: Moments, second: Moments) -> tuple[torch.Tensor, Evidence] | None:
+    """Integers in the weight's shape, and errors of its results; None: the nearest are as good."""
+    if not (first.is_known and second.is_known):
+        return None
+    scales, low, high = _parameters(dequantize)
+    weights = layer.cut(layer.weight.float())
+    steps = scales.float().expand(len(layer.weight)).reshape(layer.groups, -1).repeat_interleave(layer.parts, 0)
+    nearest = layer.cut(_stored(dequantize).float())
+    learned = (first, second, first + second)
+    feedback = Feedback(
+        torch.cat([moments.covariance for moments in learned]),
+        torch.tensor([moments.observations for moments in learned]).repeat_interleave(len(weights)),
+    )
+    rounded = feedback.round(feedback.sorted(weights.repeat(3, 1, 1)), steps.repeat(3, 1), low, high)
+    of_first, of_second, together = feedback.unsorted(rounded).chunk(3)
+
+    def noise(rounded: torch.Tensor, moments: Moments) -> torch.Tensor:
+        errors = rounded * steps[..., None] - weights
+        return (errors @ moments.covariance * errors).sum(-1)
+
+    before = torch.stack([noise(nearest, second), noise(nearest, first)])
+    after = torch.stack([noise(of_first, second), noise(of_second, first)])
+    better = _JUDGE.accepts(before, after)
+    if not better.any():
+        return None
+    found = evidence(before.flatten(1).sum(1), torch.where(better, after, before).flatten(1).sum(1))
+    return layer.whole(torch.where(better[..., None], together, nearest)).to(torch.int8), found
+
+
+def _stored(dequantize: Node) -> torch.Tensor:
+    """The integers that a dequantize node reads, in the weight's shape."""
+    stored = dequantize.args[0]
+    assert isinstance(stored, Node)
+    data: torch.Tensor = attribute(stored).detach()
+    return data
+
+
+def _parameters(dequantize: Node) -> tuple[torch.Tensor, int, int]:
+    """Scales of a rounded weight, [channels] or [1], and the range of its integers."""
+    scale = dequantize.args[1]
+    scales = attribute(scale).detach().reshape(-1) if isinstance(scale, Node) else torch.tensor([float(str(scale))])
+    low, high = (int(str(a)) for a in dequantize.args[-3:-1])
+    return scales, low, high

@@ -1,0 +1,57 @@
+"""Calls of a model: the samples that it is calibrated with and judged on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from ...compat.torch import keyword_arguments, tree_leaves
+from ...support.errors import UsageError
+
+#: Arguments and keyword arguments of one call of a model.
+Sample = tuple[tuple[Any, ...], Mapping[str, Any]]
+
+#: Calls at most of which statistics of layers and of results are made, and those whose activations are looked at whole.
+SAMPLES, FEW = 32, 4
+
+
+def as_call(number: int, sample: Any) -> Sample:
+    """A sample as its arguments and keyword arguments.
+
+    Raises:
+        UsageError: it is none; names its number.
+    """
+    match sample:
+        case torch.Tensor():
+            return (sample,), {}
+        case (tuple() | list() as args, dict() as kwargs):
+            return tuple(args), kwargs
+        case tuple() | list():
+            return tuple(sample), {}
+    raise UsageError(
+        f"calibration sample {number} is of type {type(sample).__name__}: give a tensor, a tuple of arguments, "
+        "or a tuple of arguments and a dictionary of keyword arguments"
+    )
+
+
+def inputs_of(module: GraphModule, sample: Sample) -> list[Any]:
+    """The inputs of a call, one for each placeholder of an exported module.
+
+    Raises:
+        UsageError: the call has more or fewer.
+    """
+    args, kwargs = sample
+    inputs = list(tree_leaves((args, keyword_arguments(module, kwargs))))
+    names = [str(node.target) for node in module.graph.find_nodes(op="placeholder")]
+    if len(inputs) != len(names):
+        raise UsageError(f"a sample has {len(inputs)} inputs, and the model has {len(names)}: {', '.join(names)}")
+    return inputs
+
+
+def is_empty(sample: Sample) -> bool:
+    """Whether it has tensors, and none of them an element."""
+    tensors = [leaf for leaf in tree_leaves(sample) if isinstance(leaf, torch.Tensor)]
+    return bool(tensors) and not any(tensor.numel() for tensor in tensors)

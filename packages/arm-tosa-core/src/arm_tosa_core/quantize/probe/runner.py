@@ -1,0 +1,97 @@
+"""Runs a program on samples and shows what its nodes read and give: the only interpreter of quantization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Interpreter, Node
+from torch.fx.node import map_arg
+
+from ...compat.torch import tree_leaves
+from ...lowering.exported_program import mutable
+from .buffers import unwritten
+from .calls import Sample, inputs_of
+
+#: Called with a node, its arguments and its result, which later nodes may write to.
+Look = Callable[[Node, Sequence[Any], Any], None]
+
+#: What readers are given in place of a result, by (node, reader): a function of the results so far.
+Replaced = Mapping[tuple[Node, Node], Callable[[Mapping[Node, Any]], Any]]
+
+
+class Runner(Interpreter):
+    """Runs a module without gradients; its observers do not observe unless it is told so.
+
+    Args:
+        module: exported, prepared or converted.
+        nodes: calls of operators to look at; all others are only run.
+        look: what looks at them.
+        keep: whether ``env`` keeps the results of all nodes after a call.
+        observe: whether its observers observe.
+    """
+
+    def __init__(
+        self,
+        module: GraphModule,
+        nodes: Iterable[Node] = (),
+        look: Look = lambda node, args, result: None,
+        *,
+        keep: bool = False,
+        observe: bool = False,
+    ) -> None:
+        super().__init__(module, garbage_collect_values=not keep)
+        self._writes = any(mutable(node) for node in module.graph.nodes)
+        self._nodes, self._look, self._observe = frozenset(nodes), look, observe
+        self.replaced: Replaced = MappingProxyType({})
+
+    def outputs(self, inputs: Sequence[Any], known: Mapping[Node, Any] | None = None) -> list[Any]:
+        """The outputs of one call, flat.
+
+        Args:
+            inputs: one for each placeholder; what the program writes to them is lost.
+            known: results that are taken over, and not computed again.
+        """
+        if self._writes:
+            inputs = [x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]
+        env = None if known is None else dict(known)
+        with torch.no_grad():
+            return list(tree_leaves(self.run(*inputs, initial_env=env, enable_io_processing=False)))
+
+    def run_node(self, n: Node) -> Any:
+        if not self._observe and n.op == "call_module" and n.name.startswith("activation_post_process"):
+            return self.fetch_args_kwargs_from_env(n)[0][0]
+        if n not in self._nodes:
+            return super().run_node(n)
+        args, kwargs = self.fetch_args_kwargs_from_env(n)
+        result = getattr(self, n.op)(n.target, args, kwargs)
+        self._look(n, args, result)
+        return result
+
+    def map_nodes_to_values(self, args: Any, n: Node) -> Any:
+        if not self.replaced:
+            return super().map_nodes_to_values(args, n)
+
+        def value(read: Node) -> Any:
+            replaced = self.replaced.get((read, n))
+            return self.env[read] if replaced is None else replaced(self.env)
+
+        return map_arg(args, value)
+
+
+def run(samples: Iterable[Sample], *runners: Runner) -> Iterator[tuple[Sample, list[list[Any]]]]:
+    """Each sample, and the outputs of it from each runner, flat.
+
+    Buffers that calls write to keep their numbers from sample to sample, and have those of before behind the last.
+    """
+    with unwritten(*(runner.module for runner in runners)):
+        for sample in samples:
+            yield sample, [runner.outputs(inputs_of(runner.module, sample)) for runner in runners]
+
+
+def look(samples: Iterable[Sample], module: GraphModule, nodes: Iterable[Node], at: Look) -> None:
+    """Runs a module on samples for the sake of what is looked at."""
+    for _ in run(samples, Runner(module, nodes, at)):
+        pass

@@ -1,0 +1,1 @@
+"""Quantization schemes: integers, scales and observers."""
