@@ -43,6 +43,7 @@ class Runner(Interpreter):
         observe: bool = False,
     ) -> None:
         super().__init__(module, garbage_collect_values=not keep)
+        self.program = module
         self._writes = any(mutable(node) for node in module.graph.nodes)
         self._nodes, self._look, self._observe = frozenset(nodes), look, observe
         self.replaced: Replaced = MappingProxyType({})
@@ -86,9 +87,9 @@ def run(samples: Iterable[Sample], *runners: Runner) -> Iterator[tuple[Sample, l
 
     Buffers that calls write to keep their numbers from sample to sample, and have those of before behind the last.
     """
-    with unwritten(*(runner.module for runner in runners)):
+    with unwritten(*(runner.program for runner in runners)):
         for sample in samples:
-            yield sample, [runner.outputs(inputs_of(runner.module, sample)) for runner in runners]
+            yield sample, [runner.outputs(inputs_of(runner.program, sample)) for runner in runners]
 
 
 def look(samples: Iterable[Sample], module: GraphModule, nodes: Iterable[Node], at: Look) -> None:
