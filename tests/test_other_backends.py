@@ -13,7 +13,7 @@ from executorch.exir import to_edge_transform_and_lower
 from torch.export import ExportedProgram
 
 from arm_ethosu import EthosUCompileSpec, EthosUPartitioner, EthosUQuantizer
-from arm_tosa_core import get_symmetric_quantization_config, lower, quantize_program
+from arm_tosa_core import UsageError, get_symmetric_quantization_config, lower, quantize_program
 from arm_tosa_core.exir.pte import delegates
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
@@ -55,6 +55,12 @@ def test_xnnpack_takes_what_stays_on_the_cpu(flow: Any) -> None:
     assert {delegate.backend_id for delegate in delegates(pte)} == {"EthosUBackend", "XnnpackBackend"}
     (result,) = Runtime.get().load_program(pte).load_method("forward").execute(list(x))
     torch.testing.assert_close(result, quantized(*x), rtol=0, atol=1e-5)
+
+
+def test_compile_specs_come_before_partitioners() -> None:
+    program = torch.export.export(Net().eval(), (torch.zeros(1, 3, 8, 8),))
+    with pytest.raises(UsageError, match="remainder: give compile specs before partitioners"):
+        lower(program, SPEC, remainder=[XnnpackPartitioner(), SPEC])
 
 
 _CORTEX_M = """

@@ -164,8 +164,8 @@ def lower(
             on the CPU.
         config: how ExecuTorch makes the ``.pte``.
         cache: read the result from the cache on disk if the same was lowered before, and keep it there. Not used for
-            several programs, with ``additional_checks``, ``config``, ``constant_methods``, rewrites added or artifacts
-            to leave, nor where nothing is delegated or a run of the target's compiler died.
+            several programs, with options other than ``memory_format``, ``integer_io`` and ``progress``, with rewrites
+            added or artifacts to leave, nor where nothing is delegated or a run of the target's compiler died.
         memory_format: how inputs lie in memory: ``torch.contiguous_format``, which is row-major (the default),
             ``torch.channels_last``, as cameras give pictures, or ``torch.preserve_format``, as the example inputs lie.
         integer_io: the program takes and returns the integers of a quantized model: no quantize and dequantize nodes on
@@ -175,11 +175,11 @@ def lower(
         progress: called with a stage, ``lower``, ``compile`` or ``write``, and the part of it that is done, from 0 to
             1; not at all where the result is in the cache.
         remainder: what takes the rest, one after the other, as delegates of its own: compile specs, then ExecuTorch
-            partitioners, such as ``XnnpackPartitioner()``. The report does not tell of them; the cache is not used.
+            partitioners, such as ``XnnpackPartitioner()``. The report does not tell of them.
         etrecord: write ExecuTorch's ETRecord to this file, with which its ``Inspector`` says which operators and source
-            lines the events of an ETDump come from; the cache is not used. Of one program only.
+            lines the events of an ETDump come from. Of one program only.
         external_constants: the name of a ``.ptd``, without the suffix, that has the weights of delegates and the
-            constants of what stays on the CPU; the cache is not used. The target's delegate must read such files, as
+            constants of what stays on the CPU. The target's delegate must read such files, as
             that of Ethos-U does.
         constant_methods: more methods, which return a number, a list of numbers or a tensor, by their names.
 
