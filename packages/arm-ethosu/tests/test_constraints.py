@@ -6,7 +6,7 @@ That the second kind computes something else is tested on the functional model, 
 from __future__ import annotations
 
 import pytest
-from vela_cases import CASES, I8, I16, Case, conv, pool, rescale
+from vela_cases import CASES, I8, I16, Case, conv, conv3d, pool, rescale, resize
 from vela_in_process import problem
 
 from arm_ethosu import EthosUCompileSpec, vela
@@ -85,3 +85,26 @@ def test_the_executable_agrees_with_its_core(stride: int, pad: int, tmp_path) ->
 def test_a_refusal_says_what_is_wrong() -> None:
     (reason,) = refusals(pool("", "", "MAX_POOL2D", s=(4, 4), pad=(1, 1, 1, 1)).graph(), "ethos-u55-128")
     assert reason == "MAX_POOL2D: stride [4, 4] with padding; Ethos-U55 and Ethos-U65 take strides of 3 at most there"
+
+
+@pytest.mark.parametrize("accelerator", _ONE_PER_FAMILY)
+@pytest.mark.parametrize("images", [16384, 16385])
+def test_no_operator_has_so_many_images_that_vela_never_ends(images: int, accelerator: str) -> None:
+    cases = (
+        conv("", "", k=(3, 1), c=1, oc=1, n=images),
+        conv("", "", k=(1, 1), c=1, oc=1, n=images),  # one image to Vela
+        conv3d("", "", k=(1, 1, 1), c=1, oc=1, out=(images, 1, 1)),
+        pool("", "", "MAX_POOL2D", k=(1, 2), c=1, n=images),
+        resize("", "", "NEAREST_NEIGHBOR", 2, 2, hw=(2, 2), c=1, n=images),
+    )
+    told = [any("images" in reason for reason in refusals(case.graph(), accelerator)) for case in cases]
+    assert told == [images > 16384 and i != 1 for i in range(len(cases))]
+
+
+def test_a_resize_in_a_batch_is_refused_where_its_transposes_are() -> None:
+    def resized(batch: int) -> list[str]:
+        case = resize("", "", "BILINEAR", 2, 2, at="corners", hw=(3, 3), c=2, n=batch)
+        return refusals(case.graph(), "ethos-u55-128")
+
+    assert not resized(13107)
+    assert "joins axes to 65540 elements" in resized(13108)[0]

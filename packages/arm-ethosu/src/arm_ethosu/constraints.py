@@ -17,7 +17,7 @@ from arm_tosa_core.tosa.operator_classes import CONVOLUTIONS
 from arm_tosa_core.tosa.verifier import Check
 
 from .accelerators import Family
-from .limits import MAX_AXIS, MAX_INDICES, MAX_PADDING, MAX_STRIDE
+from .limits import MAX_AXIS, MAX_IMAGES, MAX_INDICES, MAX_PADDING, MAX_STRIDE
 from .native import conv3d, resize, transpose, transpose_conv2d
 from .native.conv2d import is_over_patches
 
@@ -46,6 +46,15 @@ def checks_for(family: Family) -> tuple[Check, ...]:
 def _channels(op: Op) -> Rejected | None:
     channels = op.inputs[0].shape[-1]
     return Rejected(f"{channels} input channels; Vela takes {MAX_AXIS} at most") if channels > MAX_AXIS else None
+
+
+def _images(op: Op) -> Rejected | None:
+    """Of the planes of a volume, too. The images of a 1x1 convolution are one to Vela."""
+    images = prod(op.inputs[0].shape[:-3])
+    if images <= MAX_IMAGES or (op.name == "CONV2D" and op.inputs[1].shape[1:3] == (1, 1)):
+        return None
+    reason = f"{images} images; Vela makes an operator of each, and takes too long with more than {MAX_IMAGES}"
+    return Rejected(reason, "split the batch")
 
 
 def longer_padding(op: Op) -> tuple[int, int] | None:
@@ -274,22 +283,23 @@ def _replaced(is_native: Callable[[Op], bool], against: Callable[[Op], tuple[str
 
 
 _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
-    "CONV2D": (_channels,),
-    "DEPTHWISE_CONV2D": (_channels,),
-    "CONV3D": (_channels, _constant_deep_weights, _long_padding),
-    "TRANSPOSE_CONV2D": (_channels, _constant_weights),
-    "AVG_POOL2D": (_channels, _long_padding, _average_of_images),
-    "MAX_POOL2D": (_channels,),
-    "RESIZE": (_channels,),
+    "CONV2D": (_channels, _images),
+    "DEPTHWISE_CONV2D": (_channels, _images),
+    "CONV3D": (_channels, _images, _constant_deep_weights, _long_padding),
+    "TRANSPOSE_CONV2D": (_channels, _images, _constant_weights),
+    "AVG_POOL2D": (_channels, _images, _long_padding, _average_of_images),
+    "MAX_POOL2D": (_channels, _images),
+    "RESIZE": (_channels, _images),
     "TABLE": (_constant_table,),
     **dict.fromkeys(("GATHER", "SCATTER"), (_batches_of_indices,)),
 }
 
 _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
-    "CONV2D": (_channels, _constant_weights, _conv2d_stride),
-    "DEPTHWISE_CONV2D": (_channels, _constant_weights, _depthwise_stride, _depthwise_multiplier),
+    "CONV2D": (_channels, _images, _constant_weights, _conv2d_stride),
+    "DEPTHWISE_CONV2D": (_channels, _images, _constant_weights, _depthwise_stride, _depthwise_multiplier),
     "CONV3D": (
         _channels,
+        _images,
         _constant_weights,
         _replaced(conv3d.is_native, conv3d.why_no_planes),
         _conv3d_stride,
@@ -297,12 +307,13 @@ _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
     ),
     "TRANSPOSE_CONV2D": (
         _channels,
+        _images,
         _constant_weights,
         _replaced(transpose_conv2d.is_native, transpose_conv2d.why_no_phases),
     ),
-    "AVG_POOL2D": (_channels, _pool_stride, _avg_pool_kernel, _long_padding),
-    "MAX_POOL2D": (_channels, _pool_stride),
-    "RESIZE": (_channels, _replaced(resize.is_native, resize.why_no_convolutions)),
+    "AVG_POOL2D": (_channels, _images, _pool_stride, _avg_pool_kernel, _long_padding),
+    "MAX_POOL2D": (_channels, _images, _pool_stride),
+    "RESIZE": (_channels, _images, _replaced(resize.is_native, resize.why_no_convolutions)),
     "TABLE": (_constant_table,),
     "MATMUL": (_matmul,),
     "ARGMAX": (_argmax,),

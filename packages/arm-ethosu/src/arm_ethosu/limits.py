@@ -10,3 +10,6 @@ MAX_STRIDE = 3
 MAX_PADDING = (127, 255, 127, 255)
 #: Most indices of a GATHER or SCATTER; Vela writes the lower 16 bits of what is more.
 MAX_INDICES = (1 << 16) - 1
+#: Most images of an operator with windows. Vela makes an operator of each, and its time goes with their square: of one
+#: convolution 1 s for 1024, 22 s for 16384.
+MAX_IMAGES = 1 << 14

@@ -124,7 +124,7 @@ def why_no_convolutions(op: Op) -> tuple[str, str] | None:
             reason = f"bilinear along both axes of INT16 has weights up to {heaviest}"
             return f"{reason}; weights of 8 bits reach {_LARGEST_WEIGHT}", _NARROW_FIRST
     elif x.shape[0] > 1 and not all(axis.by_phases for axis in axes):
-        largest = sorted(map(max, zip(x.shape[1:], op.output.shape[1:], strict=True)))[1:]
+        largest = sorted(map(max, zip(x.shape, op.output.shape, strict=True)))[2:]
         if prod(largest) > MAX_AXIS:
             reason = f"{how}, in a batch, joins axes to {prod(largest)} elements"
             return f"{reason}; {MAX_AXIS} at most there", "resize the images one by one"
