@@ -128,10 +128,9 @@ void check_bindings(const std::vector<Resource>& resources, Segment& segment,
     check_groups(resources, segment, where);
 }
 
-void check_push_constants(Segment& segment, const SpirvInterface& code, const std::string& where) {
-    if (code.push_end == 0) segment.push = {0, 0};
-    const uint64_t begin = segment.push.offset;
-    const uint64_t end = begin + segment.push.bytes;
+void check_push_constants(PushRange push, const SpirvInterface& code, const std::string& where) {
+    const uint64_t begin = push.offset;
+    const uint64_t end = begin + push.bytes;
     if (code.push_end == kUnknownSize) {
         throw Error(where + ": the layout of its code's push constants cannot be told");
     }
@@ -144,19 +143,25 @@ void check_push_constants(Segment& segment, const SpirvInterface& code, const st
 
 }  // namespace
 
-void check_code(const std::vector<Resource>& resources, Segment& segment,
-                const std::string& where) {
-    const SpirvInterface code =
-        read_interface(segment.code, segment.code_words, segment.graph, segment.entry_point, where);
-    if (!code.has_entry_point) {
-        throw Error(where + ": its code has no entry point '" + segment.entry_point + "'");
+void check_code(const std::vector<Resource>& resources, Segment& segment, const SegmentCode& code,
+                PushRange push, const std::string& where) {
+    const GraphSegment* const graph = segment.graph();
+    const SpirvInterface found =
+        read_interface(code.words, code.count, graph != nullptr, code.entry_point, where);
+    if (!found.has_entry_point) {
+        throw Error(where + ": its code has no entry point '" + code.entry_point + "'");
     }
-    check_bindings(resources, segment, code, where);
-    check_push_constants(segment, code, where);
-    segment.capabilities = code.capabilities;
+    check_bindings(resources, segment, found, where);
+    check_push_constants(push, found, where);
     std::set<uint32_t> given;
-    for (const Constant& c : segment.constants) given.insert(c.id);
-    for (const uint32_t id : code.constants) {
+    if (graph != nullptr) {
+        for (const Constant& c : graph->constants) given.insert(c.id);
+    } else {
+        auto& shader = std::get<ShaderSegment>(segment.kind);
+        shader.push = found.push_end == 0 ? PushRange{} : push;
+        shader.capabilities = found.capabilities;
+    }
+    for (const uint32_t id : found.constants) {
         if (!given.count(id)) {
             throw Error(where + ": its code uses graph constant " + text(id) +
                         ", which the segment does not have");

@@ -4,14 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "program.hpp"
+#include "parsed_file.hpp"
 
 namespace arm_runtime::vgf {
 
 /// Compares a segment's code with its bindings, constants and push constants: drivers do not.
-/// Push constants that the code does not read are dropped, and which bindings it writes is noted.
+/// Notes which bindings the code writes and, of a shader, which push constants it reads and what it
+/// needs of the device.
 ///
 /// Throws Error, whose text begins with `where`: the code asks for something else.
-void check_code(const std::vector<Resource>& resources, Segment& segment, const std::string& where);
+void check_code(const std::vector<Resource>& resources, Segment& segment, const SegmentCode& code,
+                PushRange push, const std::string& where);
 
 }  // namespace arm_runtime::vgf

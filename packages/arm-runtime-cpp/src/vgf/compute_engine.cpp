@@ -29,27 +29,25 @@ bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
 
 class ComputeEngine final : public Engine, private ResourceMemory {
   public:
-    ComputeEngine(Device& device, const Program& program, const DeviceTraits& traits,
-                  const Graph* graph, Sizes* sizes)
-        : device_(device), program_(program) {
+    ComputeEngine(Device& device, const ParsedFile& file, const DeviceTraits& traits,
+                  const Graphs& graphs)
+        : device_(device), program_(file.program) {
         place_resources();
         Plan plan;
         plan.work_bytes = shared_bytes_;
-        const size_t count = sizes == nullptr ? 1 : sizes->count();
-        for (size_t number = 0; number < count; ++number) {
+        for (size_t number = 0; number < graphs.count; ++number) {
             plan.dispatches.clear();
             plan.saved_bytes = 0;
-            if (sizes != nullptr) graph = &sizes->graph(number);
-            plan_segments(traits, graph, plan);
-            if (number + 1 == count) plan_text_ = json_of(plan);
+            plan_segments(file, traits, graphs.at ? &graphs.at(number) : nullptr, plan);
+            if (number + 1 == graphs.count) plan_text_ = json_of(plan);
             variants_.push_back({std::move(plan.dispatches), {}});
         }
         make_buffers(plan);
         images_ =
-            std::make_unique<Images>(device, program, static_cast<const ResourceMemory&>(*this));
+            std::make_unique<Images>(device, program_, static_cast<const ResourceMemory&>(*this));
         layout_ = std::make_unique<KernelLayout>(device, buffers_);
-        make_pipelines();
-        if (!program.takes_push_constants()) choose(count - 1);  // else when they are there
+        make_pipelines(file);
+        if (!program_.takes_push_constants()) choose(graphs.count - 1);  // else when they are there
         use_.work = plan.work_bytes + images_->bytes();
         use_.saved = plan.saved_bytes;
         use_.constants = plan.constants.size();
@@ -104,16 +102,14 @@ class ComputeEngine final : public Engine, private ResourceMemory {
         std::vector<vk::Pipeline> pipelines;  ///< by dispatch
     };
 
-    void plan_segments(const DeviceTraits& traits, const Graph* given, Plan& plan) {
+    void plan_segments(const ParsedFile& file, const DeviceTraits& traits, const Graph* given,
+                       Plan& plan) {
         for (size_t i = 0; i < program_.segments.size(); ++i) {
-            const Segment& segment = program_.segments[i];
-            const std::string where =
-                "VGF segment " + std::to_string(i) + " ('" + segment.name + "')";
             const size_t first = plan.dispatches.size();
-            if (!segment.graph) {
-                plan_shader(static_cast<uint32_t>(i), where, plan);
+            if (!program_.segments[i].graph()) {
+                plan_shader(file, static_cast<uint32_t>(i), plan);
             } else {
-                Graph graph = given ? *given : read_graph(program_, segment, where);
+                Graph graph = given ? *given : read_graph(file, i);
                 make_plan(graph, slots_, traits, shared_bytes_, plan);
             }
             for (size_t at = first; at < plan.dispatches.size(); ++at) {
@@ -171,15 +167,16 @@ class ComputeEngine final : public Engine, private ResourceMemory {
     }
 
     /// A compute shader of the VGF, between graphs.
-    void plan_shader(uint32_t index, const std::string& where, Plan& plan) {
+    void plan_shader(const ParsedFile& file, uint32_t index, Plan& plan) {
+        const Segment& segment = program_.segments[index];
         Dispatch dispatch{};
         dispatch.segment = index;
         dispatch.kernel = "shader";
-        dispatch.text = program_.segments[index].name;
-        for (const Binding& binding : program_.segments[index].bindings) {
+        dispatch.text = segment.name;
+        for (const Binding& binding : segment.bindings) {
             const Resource& resource = program_.resources[binding.resource];
             if (resource.descriptor == kDescriptorTensor) {
-                throw Error(where +
+                throw Error(text_of(segment, index) +
                             ": its compute shader takes a tensor, which needs VK_ARM_tensors: "
                             "use the engine `native` or `layer`");
             }
@@ -193,7 +190,7 @@ class ComputeEngine final : public Engine, private ResourceMemory {
             }
             Slot& slot = slots_[binding.resource];
             if (resource.role == Role::kConstant && slot.bytes == 0) {
-                slot = upload_slot(binding.resource, plan);
+                slot = upload_slot(file.uploads, binding.resource, plan);
             }
             dispatch.reads.push_back(slot);
             if (resource.role != Role::kConstant) dispatch.writes.push_back(slot);
@@ -201,11 +198,11 @@ class ComputeEngine final : public Engine, private ResourceMemory {
         plan.dispatches.push_back(std::move(dispatch));
     }
 
-    Slot upload_slot(uint32_t resource, Plan& plan) const {
+    Slot upload_slot(const Uploads& uploads, uint32_t resource, Plan& plan) const {
         const uint64_t bytes = program_.resources[resource].bytes;
         const Slot slot{BUFFER_CONSTANTS, aligned(plan.constants.size(), kAlignment), bytes};
         plan.constants.resize(slot.offset + bytes);
-        for (const auto& [known, data] : program_.uploads) {
+        for (const auto& [known, data] : uploads) {
             if (known == resource) std::memcpy(&plan.constants[slot.offset], data, bytes);
         }
         return slot;
@@ -240,14 +237,14 @@ class ComputeEngine final : public Engine, private ResourceMemory {
         buffer = make_device_buffer(device_, bytes, required, preferred);
     }
 
-    void make_pipelines() {
+    void make_pipelines(const ParsedFile& file) {
         using Key = std::pair<const void*, std::vector<std::pair<uint32_t, uint32_t>>>;
         std::map<Key, vk::Pipeline> known;
         for (Variant& variant : variants_) {
             for (const Dispatch& dispatch : variant.dispatches) {
                 if (dispatch.segment != kNoSegment) {
-                    shaders_[dispatch.segment] =
-                        std::make_unique<Pipeline>(device_, program_, dispatch.segment);
+                    shaders_[dispatch.segment] = std::make_unique<Pipeline>(
+                        device_, program_, dispatch.segment, file.code[dispatch.segment]);
                     shaders_[dispatch.segment]->bind(*this);
                     variant.pipelines.emplace_back();
                     continue;
@@ -333,7 +330,7 @@ class ComputeEngine final : public Engine, private ResourceMemory {
     }
 
     Device& device_;
-    const Program& program_;
+    const Program program_;
     ResourceSlots slots_;
     uint64_t shared_bytes_ = 0;  ///< of the work buffer: what segments pass on
     MemoryUse use_{};
@@ -351,10 +348,9 @@ class ComputeEngine final : public Engine, private ResourceMemory {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_compute_engine(Device& device, const Program& program,
-                                            const DeviceTraits& traits, const Graph* graph,
-                                            Sizes* sizes) {
-    return std::make_unique<ComputeEngine>(device, program, traits, graph, sizes);
+std::unique_ptr<Engine> make_compute_engine(Device& device, const ParsedFile& file,
+                                            const DeviceTraits& traits, const Graphs& graphs) {
+    return std::make_unique<ComputeEngine>(device, file, traits, graphs);
 }
 
 }  // namespace arm_runtime::vgf

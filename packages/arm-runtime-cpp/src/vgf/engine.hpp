@@ -2,14 +2,14 @@
 // arguments and holds the locks.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "arm_runtime/vgf.hpp"
 #include "device.hpp"
+#include "parsed_file.hpp"
 #include "plan/plan.hpp"
-#include "program.hpp"
-#include "sizes.hpp"
 
 namespace arm_runtime::vgf {
 
@@ -27,7 +27,7 @@ class Engine {
     /// See Session::plan.
     virtual const std::string& plan() const = 0;
 
-    /// From here on, the program runs at these sizes: see Sizes. Of fixed sizes there is one.
+    /// From here on, the program runs at these sizes: see Graphs.
     virtual void choose(size_t) {}
 
     /// Gives a segment its push constants, as many bytes as it takes, for the runs from now on. A
@@ -43,14 +43,18 @@ class Engine {
     virtual void run(std::vector<Event>* profile) = 0;
 };
 
-/// On VK_ARM_data_graph, of the device or of Arm's emulation layer. `program` must outlive it.
-std::unique_ptr<Engine> make_native_engine(Device& device, const Program& program);
+/// On VK_ARM_data_graph, of the device or of Arm's emulation layer. It keeps nothing of the file
+/// but the program.
+std::unique_ptr<Engine> make_native_engine(Device& device, const ParsedFile& file);
 
-/// On kernels of our own, planned for these traits. `program` must outlive it. Where there is a
-/// `graph`, it is the one of the program's only segment, which needs no code then; where there are
-/// `sizes`, which need not outlive it, they have the graphs.
-std::unique_ptr<Engine> make_compute_engine(Device& device, const Program& program,
-                                            const DeviceTraits& traits,
-                                            const Graph* graph = nullptr, Sizes* sizes = nullptr);
+/// Graphs of a program's only segment in place of that of its code: one for each of its sizes.
+struct Graphs {
+    size_t count = 1;
+    std::function<const Graph&(size_t number)> at;  ///< until the next call; empty: of the code
+};
+
+/// On kernels of our own, planned for these traits. It keeps nothing of the file but the program.
+std::unique_ptr<Engine> make_compute_engine(Device& device, const ParsedFile& file,
+                                            const DeviceTraits& traits, const Graphs& graphs = {});
 
 }  // namespace arm_runtime::vgf

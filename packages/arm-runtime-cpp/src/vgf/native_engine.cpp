@@ -9,18 +9,18 @@ namespace {
 
 class NativeEngine : public Engine {
   public:
-    NativeEngine(Device& device, const Program& program)
-        : program_(program),
-          storage_(device, program),
-          submission_(device, static_cast<uint32_t>(program.segments.size()) + 1) {
+    NativeEngine(Device& device, const ParsedFile& file)
+        : program_(file.program),
+          storage_(device, program_),
+          submission_(device, static_cast<uint32_t>(program_.segments.size()) + 1) {
         std::vector<Scratch> scratch;
-        for (uint32_t i = 0; i < program.segments.size(); ++i) {
-            pipelines_.push_back(std::make_unique<Pipeline>(device, program, i));
+        for (uint32_t i = 0; i < program_.segments.size(); ++i) {
+            pipelines_.push_back(std::make_unique<Pipeline>(device, program_, i, file.code[i]));
             for (const Scratch& needs : pipelines_.back()->scratch()) scratch.push_back(needs);
         }
-        storage_.bind(scratch);
+        storage_.bind(scratch, file.uploads);
         for (const auto& pipeline : pipelines_) pipeline->bind(storage_);
-        if (!program.takes_push_constants()) record();
+        if (!program_.takes_push_constants()) record();
     }
 
     uint8_t* input(size_t index) override {
@@ -77,7 +77,7 @@ class NativeEngine : public Engine {
         recorded_ = true;
     }
 
-    const Program& program_;
+    const Program program_;
     Storage storage_;
     std::vector<std::unique_ptr<Pipeline>> pipelines_;
     Submission submission_;
@@ -87,8 +87,8 @@ class NativeEngine : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_native_engine(Device& device, const Program& program) {
-    return std::make_unique<NativeEngine>(device, program);
+std::unique_ptr<Engine> make_native_engine(Device& device, const ParsedFile& file) {
+    return std::make_unique<NativeEngine>(device, file);
 }
 
 }  // namespace arm_runtime::vgf

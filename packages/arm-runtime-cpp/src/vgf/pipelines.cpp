@@ -8,7 +8,8 @@ namespace arm_runtime::vgf {
 namespace {
 
 /// Whether a device has what a shader's code and bindings need: drivers do not say.
-void check_device(const Device& device, const Program& program, const Segment& segment) {
+void check_device(const Device& device, const Program& program, const Segment& segment,
+                  const ShaderSegment& shader) {
     struct Need {
         uint32_t capability;
         vk::Bool32 vk::PhysicalDeviceFeatures::* feature;
@@ -31,7 +32,7 @@ void check_device(const Device& device, const Program& program, const Segment& s
          "writing storage images whose format the code does not name"},
     };
     for (const Need& need : kNeeds) {
-        if (segment.capabilities.count(need.capability) && !(device.features().*need.feature)) {
+        if (shader.capabilities.count(need.capability) && !(device.features().*need.feature)) {
             throw Error(device.name() + " lacks what its code needs: " + need.name);
         }
     }
@@ -55,20 +56,20 @@ void check_device(const Device& device, const Program& program, const Segment& s
 
 }  // namespace
 
-Pipeline::Pipeline(Device& device, const Program& program, uint32_t segment)
+Pipeline::Pipeline(Device& device, const Program& program, uint32_t segment,
+                   const SegmentCode& code)
     : device_(device), program_(program), index_(segment), segment_(program.segments[segment]) {
     make_layout();
     module_ = {device.vulkan(), vk::ShaderModuleCreateInfo()
-                                    .setCodeSize(segment_.code_words * sizeof(uint32_t))
-                                    .setPCode(segment_.code)};
+                                    .setCodeSize(code.count * sizeof(uint32_t))
+                                    .setPCode(code.words)};
     try {
-        segment_.graph ? make_graph() : make_shader();
+        if (const auto* graph = segment_.graph()) make_graph(*graph, code);
+        if (const auto* shader = segment_.shader()) make_shader(*shader, code);
     } catch (const Error& error) {
-        throw Error("VGF segment " + std::to_string(index_) + " ('" + segment_.name +
-                    "'): " + error.what());
+        throw Error(text_of(segment_, index_) + ": " + error.what());
     } catch (const vk::SystemError& error) {
-        throw Error("VGF segment " + std::to_string(index_) + " ('" + segment_.name +
-                    "'): " + text_of(error));
+        throw Error(text_of(segment_, index_) + ": " + text_of(error));
     }
 }
 
@@ -88,10 +89,9 @@ void Pipeline::make_layout() {
                                   vk::DescriptorSetLayoutCreateInfo().setBindings(slots));
         handles.push_back(*set_layouts_.back());
     }
-    const PushRange& push = segment_.push;
+    const PushRange push = segment_.push();
     if (push.offset + push.bytes > device_.limits().maxPushConstantsSize) {
-        throw Error("VGF segment " + std::to_string(index_) + " ('" + segment_.name +
-                    "'): its push constants end at byte " +
+        throw Error(text_of(segment_, index_) + ": its push constants end at byte " +
                     std::to_string(push.offset + push.bytes) + "; " + device_.name() + " has " +
                     std::to_string(device_.limits().maxPushConstantsSize));
     }
@@ -101,10 +101,10 @@ void Pipeline::make_layout() {
     layout_ = {device_.vulkan(), info};
 }
 
-void Pipeline::make_graph() {
+void Pipeline::make_graph(const GraphSegment& graph, const SegmentCode& code) {
     const ArmCalls& arm = device_.arm();
     const size_t bindings = segment_.bindings.size();
-    std::vector<TensorDescription> tensors(bindings + segment_.constants.size());
+    std::vector<TensorDescription> tensors(bindings + graph.constants.size());
     std::vector<GraphResource> resources(bindings);
     for (size_t i = 0; i < bindings; ++i) {
         const Binding& b = segment_.bindings[i];
@@ -113,18 +113,18 @@ void Pipeline::make_graph() {
         resources[i].set = b.set;
         resources[i].binding = b.binding;
     }
-    std::vector<GraphConstant> constants(segment_.constants.size());
+    std::vector<GraphConstant> constants(graph.constants.size());
     for (size_t i = 0; i < constants.size(); ++i) {
-        const Constant& c = segment_.constants[i];
+        const Constant& c = graph.constants[i];
         TensorDescription& tensor = tensors[bindings + i];
         tensor = describe(program_.resources[c.resource], kUsageDataGraph);
         constants[i].pNext = &tensor;
         constants[i].id = c.id;
-        constants[i].data = c.data;
+        constants[i].data = code.constants[i];
     }
     GraphShaderModule module;
     module.module = *module_;
-    module.entry_point = segment_.entry_point.c_str();
+    module.entry_point = code.entry_point.c_str();
     module.constant_count = static_cast<uint32_t>(constants.size());
     module.constants = constants.data();
     GraphPipelineCreateInfo info;
@@ -144,22 +144,22 @@ void Pipeline::make_graph() {
                                         "vkCreateDataGraphPipelineSessionARM");
 }
 
-void Pipeline::make_shader() {
+void Pipeline::make_shader(const ShaderSegment& shader, const SegmentCode& code) {
     if (!device_.runs_shaders()) {
         throw Error("the data graph queue of " + device_.name() + " runs no compute shaders");
     }
-    check_device(device_, program_, segment_);
+    check_device(device_, program_, segment_, shader);
     const auto stage = vk::PipelineShaderStageCreateInfo()
                            .setStage(vk::ShaderStageFlagBits::eCompute)
                            .setModule(*module_)
-                           .setPName(segment_.entry_point.c_str());
+                           .setPName(code.entry_point.c_str());
     pipeline_ = {device_.vulkan(), device_.cache().handle(),
                  vk::ComputePipelineCreateInfo().setStage(stage).setLayout(*layout_)};
 }
 
 std::vector<Scratch> Pipeline::scratch() const {
     std::vector<Scratch> needs;
-    if (!segment_.graph) return needs;
+    if (!segment_.graph()) return needs;
     const ArmCalls& arm = device_.arm();
     BindPointRequirementsInfo query;
     query.session = *session_;
@@ -234,11 +234,12 @@ void Pipeline::bind(const ResourceMemory& memory) {
     }
 }
 
-void Pipeline::push(const uint8_t* bytes) { pushed_.assign(bytes, bytes + segment_.push.bytes); }
+void Pipeline::push(const uint8_t* bytes) { pushed_.assign(bytes, bytes + segment_.push().bytes); }
 
 void Pipeline::record(const vk::raii::CommandBuffer& commands) const {
-    const auto point = segment_.graph ? static_cast<vk::PipelineBindPoint>(kBindPointDataGraph)
-                                      : vk::PipelineBindPoint::eCompute;
+    const ShaderSegment* const shader = segment_.shader();
+    const auto point = shader ? vk::PipelineBindPoint::eCompute
+                              : static_cast<vk::PipelineBindPoint>(kBindPointDataGraph);
     commands.bindPipeline(point, *pipeline_);
     if (!sets_.empty()) {
         std::vector<vk::DescriptorSet> sets;
@@ -248,12 +249,12 @@ void Pipeline::record(const vk::raii::CommandBuffer& commands) const {
     }
     if (!pushed_.empty()) {
         commands.pushConstants<uint8_t>(*layout_, vk::ShaderStageFlagBits::eCompute,
-                                        segment_.push.offset, pushed_);
+                                        segment_.push().offset, pushed_);
     }
-    if (segment_.graph) {
-        device_.arm().CmdDispatchDataGraphARM(*commands, *session_, nullptr);
+    if (shader) {
+        commands.dispatch(shader->groups[0], shader->groups[1], shader->groups[2]);
     } else {
-        commands.dispatch(segment_.groups[0], segment_.groups[1], segment_.groups[2]);
+        device_.arm().CmdDispatchDataGraphARM(*commands, *session_, nullptr);
     }
 }
 

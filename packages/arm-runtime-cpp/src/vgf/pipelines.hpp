@@ -4,15 +4,16 @@
 #include <vector>
 
 #include "device.hpp"
-#include "program.hpp"
+#include "parsed_file.hpp"
 #include "storage.hpp"
 
 namespace arm_runtime::vgf {
 
 class Pipeline {
   public:
-    /// Compiles a segment. Throws Error, with the segment's name, if the driver refuses it.
-    Pipeline(Device& device, const Program& program, uint32_t segment);
+    /// Compiles a segment of `program`, which must outlive it; the code need not. Throws Error,
+    /// with the segment's name, if the driver refuses it.
+    Pipeline(Device& device, const Program& program, uint32_t segment, const SegmentCode& code);
 
     /// What its graph needs while it runs; nothing for a shader.
     std::vector<Scratch> scratch() const;
@@ -27,8 +28,8 @@ class Pipeline {
 
   private:
     void make_layout();
-    void make_graph();
-    void make_shader();
+    void make_graph(const GraphSegment& graph, const SegmentCode& code);
+    void make_shader(const ShaderSegment& shader, const SegmentCode& code);
 
     Device& device_;
     const Program& program_;

@@ -1,14 +1,17 @@
-// A VGF as this runtime understands it: checked, so that whatever uses it need not.
+// A program: what a VGF says that counts as long as it runs, all of it owned. It is checked, so
+// that whatever uses it need not. Code and constants stay in the file: see parsed_file.hpp.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "arm_runtime/vgf.hpp"
@@ -60,37 +63,39 @@ struct Binding {
 struct Constant {
     uint32_t id;
     uint32_t resource;
-    const void* data;  ///< `bytes` of its resource
 };
 
 /// Bytes of push constants. A VGF has no values for them.
 struct PushRange {
-    uint32_t offset;
-    uint32_t bytes;  ///< 0: none
+    uint32_t offset = 0;
+    uint32_t bytes = 0;  ///< 0: none
+};
+
+struct GraphSegment {
+    std::vector<Constant> constants;
+};
+
+/// A compute shader.
+struct ShaderSegment {
+    std::array<uint32_t, 3> groups{};
+    PushRange push;                   ///< what it reads
+    std::set<uint32_t> capabilities;  ///< spv::Capability: what its code needs of the device
 };
 
 struct Segment {
     std::string name;
-    bool graph;  ///< else a compute shader
-    const uint32_t* code;
-    size_t code_words;
-    std::string entry_point;
     std::vector<Binding> bindings;
-    std::vector<Constant> constants;
-    std::array<uint32_t, 3> groups;   ///< of a compute shader
-    PushRange push;                   ///< what a compute shader reads
-    std::set<uint32_t> capabilities;  ///< spv::Capability: what its code needs of the device
-    bool sample = false;              ///< its tensors have other sizes than the resources
+    std::variant<GraphSegment, ShaderSegment> kind;
+
+    const GraphSegment* graph() const { return std::get_if<GraphSegment>(&kind); }
+    const ShaderSegment* shader() const { return std::get_if<ShaderSegment>(&kind); }
+    PushRange push() const { return shader() ? shader()->push : PushRange{}; }
 };
 
-/// The segment's graph as it is for other values of the symbols: other code, or the same code for
-/// resources of other shapes.
-struct Sample {
-    std::vector<int64_t> values;
-    std::vector<uint32_t> code;
-    std::string entry_point;
-    std::vector<std::pair<uint32_t, std::vector<int64_t>>> shapes;  ///< by resource
-};
+/// "VGF segment 0 ('name')", for errors.
+inline std::string text_of(const Segment& segment, size_t index) {
+    return "VGF segment " + std::to_string(index) + " ('" + segment.name + "')";
+}
 
 /// What a model takes or gives.
 struct Port {
@@ -104,21 +109,14 @@ struct Program {
     std::vector<Segment> segments;  ///< in the order in which they run
     std::vector<Port> inputs;
     std::vector<Port> outputs;
-    /// Contents of constants that compute shaders read, by resource.
-    std::vector<std::pair<uint32_t, const void*>> uploads;
     /// What sizes depend on; the resources have those of every symbol's `most`.
     std::vector<Symbol> symbols;
-    std::vector<Sample> samples;
     bool had_unknown_sizes = false;  ///< in the file, whose code has tensors of a rank alone
-    bool takes_push_constants() const;
-    std::vector<uint64_t> copy;  ///< of the file, if it was not aligned; the program points into it
-};
 
-/// Reads a VGF. The program points into `data`, which must outlive it. `sizes`: of inputs whose
-/// sizes the file leaves open, as read_sizes_text takes them.
-///
-/// Source: VGF library 0.11 (decoder.hpp, its flatbuffer schema and docs/file_format).
-/// Throws Error: malformed, or something in it that this runtime does not execute.
-Program read_program(const void* data, size_t size, const std::string& sizes = {});
+    bool takes_push_constants() const {
+        return std::any_of(segments.begin(), segments.end(),
+                           [](const Segment& s) { return s.push().bytes != 0; });
+    }
+};
 
 }  // namespace arm_runtime::vgf

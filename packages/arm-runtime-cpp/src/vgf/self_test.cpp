@@ -11,8 +11,10 @@
 namespace arm_runtime::vgf {
 namespace {
 
-Program program_of(const TestGraph& test) {
-    Program program;
+/// Without code: the graph is there.
+ParsedFile file_of(const TestGraph& test) {
+    ParsedFile file;
+    Program& program = file.program;
     const auto add = [&](const GraphPort& port, Role role, const Bytes& data,
                          std::vector<Port>& ports) {
         Resource resource{};
@@ -31,11 +33,8 @@ Program program_of(const TestGraph& test) {
     for (size_t i = 0; i < test.outputs.size(); ++i) {
         add(test.graph.outputs[i], Role::kOutput, test.outputs[i], program.outputs);
     }
-    Segment segment{};
-    segment.name = "self-test";
-    segment.graph = true;
-    program.segments.push_back(std::move(segment));
-    return program;
+    program.segments.push_back({"self-test", {}, GraphSegment{}});
+    return file;
 }
 
 bool is_right(const uint8_t* got, const Bytes& wanted, ElementType type) {
@@ -86,8 +85,8 @@ std::set<Tested> kernels_of(const Engine& engine, const DeviceTraits& traits) {
 bool computes(Device& device, const char* kernel, const char* tested_type,
               const DeviceTraits& traits) {
     const TestGraph test = test_graph(kernel, tested_type);
-    const Program program = program_of(test);
-    const auto engine = make_compute_engine(device, program, traits, &test.graph);
+    const auto graph = [&](size_t) -> const Graph& { return test.graph; };
+    const auto engine = make_compute_engine(device, file_of(test), traits, {1, graph});
     for (size_t i = 0; i < test.inputs.size(); ++i) {
         std::memcpy(engine->input(i), test.inputs[i].data(), test.inputs[i].size());
     }

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "arm_runtime/vgf.hpp"
 #include "device.hpp"
 #include "engine.hpp"
 #include "formats.hpp"
-#include "program.hpp"
+#include "parsed_file.hpp"
+#include "sizes.hpp"
 #include "submission.hpp"
 #include "tuner.hpp"
 
@@ -75,30 +77,42 @@ size_t bytes_of(const Argument& argument, const TensorInfo& info) {
     return bytes;
 }
 
+std::optional<SizedGraph> sized_graph(const ParsedFile& file) {
+    if (file.program.symbols.empty()) return std::nullopt;
+    return SizedGraph(file);
+}
+
 }  // namespace
 
 class Session::Impl {
   public:
     Impl(const void* data, size_t size, const Options& options)
-        : program_(read_program(data, size, options.sizes)),
-          sizes_(program_),
-          device_(Device::get(options)) {
-        if (program_.had_unknown_sizes && device_.engine() != EngineKind::kCompute) {
+        : Impl(read_file(data, size, options.sizes), options) {}
+
+    Impl(const ParsedFile& file, const Options& options) : Impl(file, sized_graph(file), options) {}
+
+    Impl(const ParsedFile& file, std::optional<SizedGraph> graph, const Options& options)
+        : sizes_(file.program, graph ? &*graph : nullptr), device_(Device::get(options)) {
+        if (file.program.had_unknown_sizes && device_.engine() != EngineKind::kCompute) {
             throw Error(std::string("the engine `") + name_of(device_.engine()) +
                         "` does not run files with unknown sizes (-1): use the engine `compute`");
+        }
+        Graphs graphs;
+        if (graph) {
+            graphs = {sizes_.count(), [&](size_t number) -> const Graph& {
+                          return graph->at(sizes_.values(number));
+                      }};
         }
         const std::lock_guard<std::mutex> lock(device_.loading());
         with_errors([&] {
             engine_ = device_.engine() == EngineKind::kCompute
-                          ? make_tuned_engine(device_, program_, options,
-                                              sizes_.symbols().empty() ? nullptr : &sizes_)
-                          : make_native_engine(device_, program_);
+                          ? make_tuned_engine(device_, file, options, graphs)
+                          : make_native_engine(device_, file);
             device_.cache().save();
             device_.facts().save();
         });
         engine_reason_ = device_.engine_reason() + device_.facts().note();
-        describe_push_constants();
-        forget_file();
+        describe_push_constants(file.program.segments);
     }
 
     ~Impl() {
@@ -185,11 +199,11 @@ class Session::Impl {
     const std::string& plan() const { return engine_->plan(); }
 
   private:
-    void describe_push_constants() {
-        for (uint32_t i = 0; i < program_.segments.size(); ++i) {
-            const Segment& segment = program_.segments[i];
-            if (segment.push.bytes == 0) continue;
-            push_constants_.push_back({segment.name, segment.push.offset, segment.push.bytes});
+    void describe_push_constants(const std::vector<Segment>& segments) {
+        for (uint32_t i = 0; i < segments.size(); ++i) {
+            const PushRange push = segments[i].push();
+            if (push.bytes == 0) continue;
+            push_constants_.push_back({segments[i].name, push.offset, push.bytes});
             push_segments_.push_back(i);
         }
         push_given_.resize(push_segments_.size());
@@ -201,18 +215,6 @@ class Session::Impl {
             throw Error("segment '" + push_constants_[i].segment + "' takes " +
                         std::to_string(push_constants_[i].bytes) +
                         " bytes of push constants: give them before the first run");
-        }
-    }
-
-    /// The caller's file may go away now: nothing may point into it.
-    void forget_file() {
-        program_.copy = {};
-        program_.uploads.clear();
-        program_.samples.clear();
-        sizes_.drop_graph();
-        for (Segment& segment : program_.segments) {
-            segment.code = nullptr;
-            segment.constants.clear();
         }
     }
 
@@ -244,7 +246,6 @@ class Session::Impl {
         }
     }
 
-    Program program_;
     Sizes sizes_;
     Device& device_;
     std::unique_ptr<Engine> engine_;

@@ -12,20 +12,24 @@ constexpr size_t kMaxSizes = 1024;
 
 bool is_one(uint32_t symbols) { return symbols != 0 && (symbols & (symbols - 1)) == 0; }
 
+std::vector<SizeExpression> shape_of(const Program& program, const SizedGraph* graph,
+                                     uint32_t resource) {
+    if (graph != nullptr && graph->shape(resource) != nullptr) return *graph->shape(resource);
+    std::vector<SizeExpression> out;
+    for (const int64_t size : program.resources[resource].shape) out.push_back({0, 0, size});
+    return out;
+}
+
 }  // namespace
 
-Sizes::Sizes(const Program& program) : symbols_(program.symbols) {
-    if (!symbols_.empty()) {
-        graph_ = std::make_unique<SizedGraph>(program,
-                                              "VGF segment 0 ('" + program.segments[0].name + "')");
-    }
+Sizes::Sizes(const Program& program, const SizedGraph* graph) : symbols_(program.symbols) {
     std::vector<Expressions> output_shapes;
     for (const auto& [ports, infos, shapes] :
          {std::tuple(&program.inputs, &inputs_, &input_shapes_),
           std::tuple(&program.outputs, &outputs_, &output_shapes)}) {
         for (const Port& port : *ports) {
             const Resource& resource = program.resources[port.resource];
-            shapes->push_back(shape_of(program, port.resource));
+            shapes->push_back(shape_of(program, graph, port.resource));
             std::vector<std::string> texts;
             for (const SizeExpression& size : shapes->back()) texts.push_back(size.text(symbols_));
             infos->push_back(
@@ -42,14 +46,6 @@ Sizes::Sizes(const Program& program) : symbols_(program.symbols) {
             for (const SizeExpression& size : shape) sizes.push_back(size.at(at.data()));
         }
     }
-}
-
-Sizes::Expressions Sizes::shape_of(const Program& program, uint32_t resource) const {
-    const Expressions* const known = graph_ ? graph_->shape(resource) : nullptr;
-    if (known != nullptr) return *known;
-    Expressions out;
-    for (const int64_t size : program.resources[resource].shape) out.push_back({0, 0, size});
-    return out;
 }
 
 std::vector<int64_t> Sizes::values(size_t number) const {

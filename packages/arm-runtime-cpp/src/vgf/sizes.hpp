@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,17 +16,17 @@ namespace arm_runtime::vgf {
 /// of the largest; a program whose sizes are fixed has one.
 class Sizes {
   public:
+    /// `graph`: of a program with symbols; else nullptr.
+    ///
     /// Throws Error: more combinations than are planned, or no input says what a symbol is.
-    explicit Sizes(const Program& program);
+    Sizes(const Program& program, const SizedGraph* graph);
 
     size_t count() const { return output_shapes_.size(); }
     size_t largest() const { return count() - 1; }
     const std::vector<Symbol>& symbols() const { return symbols_; }
 
-    /// Of a program whose sizes vary: its graph at the sizes of this number, until the next call.
-    Graph& graph(size_t number) { return graph_->at(values(number)); }
-    /// To be called when no graph is needed any more.
-    void drop_graph() { graph_.reset(); }
+    /// The values of the symbols at the sizes of this number.
+    std::vector<int64_t> values(size_t number) const;
 
     /// Inputs and outputs, at their largest.
     const std::vector<TensorInfo>& inputs() const { return inputs_; }
@@ -46,8 +45,6 @@ class Sizes {
     using Expressions = std::vector<SizeExpression>;
     using Values = std::array<int64_t, kMaxSymbols>;
 
-    Expressions shape_of(const Program& program, uint32_t resource) const;
-    std::vector<int64_t> values(size_t number) const;
     size_t combinations() const;
     void check_symbols_are_said() const;
     std::string wanted(size_t input) const;
@@ -55,7 +52,6 @@ class Sizes {
     bool read(const SizeExpression& expression, int64_t size, Values& values) const;
 
     std::vector<Symbol> symbols_;
-    std::unique_ptr<SizedGraph> graph_;
     std::vector<TensorInfo> inputs_;
     std::vector<TensorInfo> outputs_;
     std::vector<Expressions> input_shapes_;

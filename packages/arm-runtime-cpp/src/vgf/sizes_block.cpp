@@ -79,8 +79,9 @@ size_t sizes_block_bytes(const uint8_t* data, size_t size) {
     return static_cast<size_t>(bytes) + kTrailer;
 }
 
-void read_sizes_block(const uint8_t* data, size_t size, Program& program) {
-    if (program.segments.size() != 1 || !program.segments[0].graph) {
+void read_sizes_block(const uint8_t* data, size_t size, ParsedFile& file) {
+    Program& program = file.program;
+    if (program.segments.size() != 1 || !program.segments[0].graph()) {
         throw Error("VGF: sizes vary in programs of one graph only");
     }
     if (program.had_unknown_sizes) {
@@ -97,7 +98,7 @@ void read_sizes_block(const uint8_t* data, size_t size, Program& program) {
         symbol.name.assign(name, length);
     }
     const uint32_t samples = block.number(1, kMaxSamples, "the number of samples");
-    for (uint32_t i = 0; i < samples; ++i) program.samples.push_back(read_sample(block, program));
+    for (uint32_t i = 0; i < samples; ++i) file.samples.push_back(read_sample(block, program));
     if (block.left() != 0) throw Error("VGF: the block of its varying sizes is too long");
 }
 

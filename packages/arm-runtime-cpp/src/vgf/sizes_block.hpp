@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "program.hpp"
+#include "parsed_file.hpp"
 
 namespace arm_runtime::vgf {
 
@@ -21,6 +21,6 @@ size_t sizes_block_bytes(const uint8_t* data, size_t size);
 ///     table bytes of the block (64 bits), "ARMSIZE1"
 ///
 /// Throws Error: it is malformed, or the program is not one graph of one module.
-void read_sizes_block(const uint8_t* data, size_t size, Program& program);
+void read_sizes_block(const uint8_t* data, size_t size, ParsedFile& file);
 
 }  // namespace arm_runtime::vgf

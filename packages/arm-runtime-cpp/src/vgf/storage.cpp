@@ -56,7 +56,7 @@ void Storage::find_uses() {
             Object& object = objects_[binding.resource];
             if (object.usage == 0) object.first = step;
             object.last = step;
-            object.usage |= segment.graph ? kUsageDataGraph : kUsageShader;
+            object.usage |= segment.graph() ? kUsageDataGraph : kUsageShader;
         }
     }
     for (uint32_t i = 0; i < objects_.size(); ++i) {
@@ -125,7 +125,7 @@ std::vector<std::vector<uint32_t>> Storage::shared_by(std::initializer_list<Role
     return groups;
 }
 
-void Storage::bind(const std::vector<Scratch>& scratch) {
+void Storage::bind(const std::vector<Scratch>& scratch, const Uploads& uploads) {
     // The host writes inputs and reads outputs: on a GPU with memory of its own, inputs are better
     // there, while outputs are better in memory that the host can cache.
     use_.inputs = bind_mapped({Role::kInput, Role::kConstant},
@@ -133,7 +133,7 @@ void Storage::bind(const std::vector<Scratch>& scratch) {
     use_.outputs = bind_mapped({Role::kOutput}, vk::MemoryPropertyFlagBits::eHostCached, outputs_);
     bind_work(scratch);
     use_.work += images_.bytes();
-    for (const auto& [resource, data] : program_.uploads) {
+    for (const auto& [resource, data] : uploads) {
         std::memcpy(mapped(resource), data, program_.resources[resource].bytes);
     }
     const ArmCalls& arm = device_.arm();

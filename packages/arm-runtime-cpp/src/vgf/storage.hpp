@@ -6,7 +6,7 @@
 #include "device.hpp"
 #include "images.hpp"
 #include "memory_plan.hpp"
-#include "program.hpp"
+#include "parsed_file.hpp"
 #include "resource_memory.hpp"
 
 namespace arm_runtime::vgf {
@@ -29,7 +29,7 @@ class Storage : public ResourceMemory {
     Storage(Device& device, const Program& program);
 
     /// Allocates memory for them and for the graphs' scratch, binds it, and uploads constants.
-    void bind(const std::vector<Scratch>& scratch);
+    void bind(const std::vector<Scratch>& scratch, const Uploads& uploads);
 
     /// Of a resource that is an input, an output or an uploaded constant: where the host sees it.
     uint8_t* mapped(uint32_t resource) const { return objects_[resource].mapped; }

@@ -28,13 +28,13 @@ using Times = std::map<Key, double>;
 class Search {
   public:
     /// `once`: what the time does not suffice for is not tried by later loads either.
-    Search(Device& device, const Program& program, DeviceTraits traits, bool once)
-        : device_(device), program_(program), traits_(std::move(traits)), once_(once) {}
+    Search(Device& device, const ParsedFile& file, DeviceTraits traits, bool once)
+        : device_(device), file_(file), traits_(std::move(traits)), once_(once) {}
 
     /// `engine` has the variants that the facts name; it is returned if nothing is left to try.
     std::unique_ptr<Engine> better_than(std::unique_ptr<Engine> engine) {
         // Push constants are not known yet, and without them nothing runs.
-        if (device_.timestamp_period() == 0 || program_.takes_push_constants()) return engine;
+        if (device_.timestamp_period() == 0 || file_.program.takes_push_constants()) return engine;
         const uint64_t start = now();
         find_open(*engine);
         if (open_.empty()) return engine;
@@ -55,7 +55,7 @@ class Search {
             if (once_) choice.tried = counts_.at(key);
             device_.facts().set_choice(key.first.c_str(), key.second, choice);
         }
-        return make_compute_engine(device_, program_, traits_);
+        return make_compute_engine(device_, file_, traits_);
     }
 
   private:
@@ -82,7 +82,7 @@ class Search {
         traits.variant = [&](const char* kernel, const std::string& key) {
             return is_next({kernel, key}) ? variant : traits_.variant(kernel, key);
         };
-        const auto engine = make_compute_engine(device_, program_, traits);
+        const auto engine = make_compute_engine(device_, file_, traits);
         for (const auto& [key, time] : times_of(*engine)) {
             if (!is_next(key)) continue;
             KernelFacts::Choice& choice = open_.at(key);
@@ -95,8 +95,9 @@ class Search {
 
     /// The shortest time of each key's dispatches, of several runs.
     Times times_of(Engine& engine) const {
-        for (size_t i = 0; i < program_.inputs.size(); ++i) {
-            const Resource& resource = program_.resources[program_.inputs[i].resource];
+        const Program& program = file_.program;
+        for (size_t i = 0; i < program.inputs.size(); ++i) {
+            const Resource& resource = program.resources[program.inputs[i].resource];
             std::memset(engine.input(i), 0, resource.bytes);
         }
         std::vector<Event> events;
@@ -123,7 +124,7 @@ class Search {
     }
 
     Device& device_;
-    const Program& program_;
+    const ParsedFile& file_;
     DeviceTraits traits_;
     bool once_;
     std::map<Key, KernelFacts::Choice> open_;
@@ -134,14 +135,14 @@ class Search {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_tuned_engine(Device& device, const Program& program,
-                                          const Options& options, Sizes* sizes) {
+std::unique_ptr<Engine> make_tuned_engine(Device& device, const ParsedFile& file,
+                                          const Options& options, const Graphs& graphs) {
     DeviceTraits traits = traits_of(device);
     traits.variant = [&](const char* kernel, const std::string& key) {
         if (options.test.variant >= 0) return static_cast<size_t>(options.test.variant);
         return device.facts().choice(kernel, key).variant;
     };
-    auto engine = make_compute_engine(device, program, traits, nullptr, sizes);
+    auto engine = make_compute_engine(device, file, traits, graphs);
     const bool tested =
         !device.is_cpu() || options.tuning == Tuning::kAlways || !options.test.wrong_kernel.empty();
     // Each further round is without one more kernel: there are no more rounds than kernels.
@@ -150,12 +151,12 @@ std::unique_ptr<Engine> make_tuned_engine(Device& device, const Program& program
         if (round == kMostRounds)
             throw Error("too many kernels compute wrongly on " + device.name());
         engine.reset();
-        engine = make_compute_engine(device, program, traits, nullptr, sizes);
+        engine = make_compute_engine(device, file, traits, graphs);
     }
     const bool tuned =
         options.tuning == Tuning::kAlways || (options.tuning == Tuning::kOn && !device.is_cpu());
-    if (!tuned || options.test.variant >= 0 || sizes != nullptr) return engine;
-    return Search(device, program, traits, options.tuning == Tuning::kOn)
+    if (!tuned || options.test.variant >= 0 || graphs.at) return engine;
+    return Search(device, file, traits, options.tuning == Tuning::kOn)
         .better_than(std::move(engine));
 }
 

@@ -9,7 +9,7 @@
 namespace arm_runtime::vgf {
 namespace {
 
-constexpr uint64_t kMaxBytes = uint64_t{1} << 40;  // of a tensor; as in program.cpp
+constexpr uint64_t kMaxBytes = uint64_t{1} << 40;  // of a tensor; as in parsed_file.cpp
 constexpr const char* kRemedy =
     ". Say the sizes of all inputs when the program is loaded: sizes=\"[2, 4]\" for one of shape "
     "[2, 4], or with names and their bounds for shapes that vary, sizes=\"[n, 4] n=1..8\"";
@@ -82,7 +82,7 @@ std::vector<std::vector<int64_t>> sample_points(const std::vector<Symbol>& symbo
 
 class UnknownSizes {
   public:
-    UnknownSizes(Program& program, SaidSizes said) : program_(program), said_(std::move(said)) {
+    UnknownSizes(ParsedFile& file, SaidSizes said) : file_(file), said_(std::move(said)) {
         for (const Symbol& symbol : said_.symbols) bound_.push_back(symbol.most);
     }
 
@@ -117,8 +117,7 @@ class UnknownSizes {
 
     /// What the graph computes at the largest sizes says the outputs'.
     void set_outputs() {
-        const Segment& segment = program_.segments[0];
-        const Graph graph = read_graph(program_, segment, "VGF segment 0 ('" + segment.name + "')");
+        const Graph graph = read_graph(file_, 0);
         for (const GraphPort& port : graph.outputs) {
             Resource& resource = program_.resources[port.resource];
             if (!is_open(resource.shape)) continue;
@@ -138,10 +137,11 @@ class UnknownSizes {
         for (const auto& [resource, shape] : shapes_) {
             sample.shapes.emplace_back(resource, at(shape, point));
         }
-        program_.samples.push_back(std::move(sample));
+        file_.samples.push_back(std::move(sample));
     }
 
-    Program& program_;
+    ParsedFile& file_;
+    Program& program_ = file_.program;
     SaidSizes said_;
     std::vector<int64_t> bound_;
     std::vector<std::pair<uint32_t, std::vector<SizeExpression>>> shapes_;  ///< by resource
@@ -158,18 +158,19 @@ bool may_be_one(const std::vector<int64_t>& one, const std::vector<int64_t>& oth
                       [](int64_t a, int64_t b) { return a == b || a == -1 || b == -1; });
 }
 
-void set_unknown_sizes(Program& program, const std::string& text) {
+void set_unknown_sizes(ParsedFile& file, const std::string& text) {
+    Program& program = file.program;
     const auto& all = program.resources;
     const auto unknown = std::find_if(all.begin(), all.end(),
                                       [](const Resource& each) { return is_open(each.shape); });
     if (unknown == all.end()) return;
-    if (program.segments.size() != 1 || !program.segments[0].graph) {
+    if (program.segments.size() != 1 || !program.segments[0].graph()) {
         throw Error("VGF resource " + std::to_string(unknown - all.begin()) + ": its shape " +
                     shape_text(unknown->shape) +
                     " has an unknown size (-1), which only programs of one graph may have");
     }
     program.had_unknown_sizes = true;
-    UnknownSizes(program, read_sizes_text(text)).set();
+    UnknownSizes(file, read_sizes_text(text)).set();
 }
 
 }  // namespace arm_runtime::vgf

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "program.hpp"
+#include "parsed_file.hpp"
 
 namespace arm_runtime::vgf {
 
@@ -18,6 +18,6 @@ bool may_be_one(const std::vector<int64_t>& one, const std::vector<int64_t>& oth
 ///
 /// Throws Error: a size of an input is said by nobody, or what is said does not fit; the program is
 /// not of one graph; or an operator refuses its operands at these sizes.
-void set_unknown_sizes(Program& program, const std::string& text);
+void set_unknown_sizes(ParsedFile& file, const std::string& text);
 
 }  // namespace arm_runtime::vgf

@@ -41,8 +41,16 @@ class Bytes {
     size_t at_ = 0;
 };
 
-/// Adds a tensor to a program and its segment.
-void add(Bytes& bytes, Program& program, Segment& segment, const void* zeros) {
+/// A segment and what it is given.
+struct Given {
+    std::vector<Resource> resources;
+    std::vector<Binding> bindings;
+    GraphSegment graph;
+    SegmentCode code;
+};
+
+/// Adds a tensor.
+void add(Bytes& bytes, Given& given, const void* zeros) {
     const uint8_t place = bytes.byte() % 3;
     const size_t format = bytes.byte() % std::size(kFormats);
     Resource r{};
@@ -50,7 +58,7 @@ void add(Bytes& bytes, Program& program, Segment& segment, const void* zeros) {
     r.descriptor = kDescriptorTensor;
     r.format = kFormats[format];
     r.bytes = kBytes[format];
-    r.storage = static_cast<uint32_t>(program.resources.size());
+    r.storage = static_cast<uint32_t>(given.resources.size());
     r.home = r.role;
     for (size_t rank = bytes.byte() % 7; rank-- > 0;) {
         const int64_t size = bytes.byte() + 256 * bytes.byte();
@@ -59,13 +67,14 @@ void add(Bytes& bytes, Program& program, Segment& segment, const void* zeros) {
     }
     if (place == 2) {
         if (r.bytes > kMaxConstant) return;
-        const auto id = static_cast<uint32_t>(segment.constants.size());
-        segment.constants.push_back({id, r.storage, zeros});
+        const auto id = static_cast<uint32_t>(given.graph.constants.size());
+        given.graph.constants.push_back({id, r.storage});
+        given.code.constants.push_back(zeros);
     } else {
-        const auto binding = static_cast<uint32_t>(segment.bindings.size());
-        segment.bindings.push_back({0, binding, r.storage, place == 1});
+        const auto binding = static_cast<uint32_t>(given.bindings.size());
+        given.bindings.push_back({0, binding, r.storage, place == 1});
     }
-    program.resources.push_back(std::move(r));
+    given.resources.push_back(std::move(r));
 }
 
 /// Reads every element that a constant promises, and every tensor that an operator names.
@@ -89,18 +98,15 @@ uint64_t touch(const Graph& graph) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static const std::array<uint8_t, kMaxConstant> kZeros{};
     Bytes bytes(data, size);
-    Program program;
-    Segment segment{};
-    segment.graph = true;
-    segment.entry_point = "graph_partition_0";  // the model converter's
-    for (size_t count = bytes.byte() % 16; count-- > 0;) {
-        add(bytes, program, segment, kZeros.data());
-    }
+    Given given;
+    given.code.entry_point = "graph_partition_0";  // the model converter's
+    for (size_t count = bytes.byte() % 16; count-- > 0;) add(bytes, given, kZeros.data());
     const std::vector<uint32_t> words = bytes.words();
-    segment.code = words.data();
-    segment.code_words = words.size();
+    given.code.words = words.data();
+    given.code.count = words.size();
+    const Segment segment{"segment", given.bindings, given.graph};
     try {
-        volatile uint64_t sum = touch(read_graph(program, segment, "segment"));
+        volatile uint64_t sum = touch(read_graph(given.resources, segment, given.code, "segment"));
         (void)sum;
     } catch (const Error&) {
         // What a malformed file is for.

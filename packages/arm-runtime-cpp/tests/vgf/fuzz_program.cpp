@@ -6,7 +6,7 @@
 #include <string>
 
 #include "vgf/graph/sized_graph.hpp"
-#include "vgf/program.hpp"
+#include "vgf/parsed_file.hpp"
 
 namespace {
 
@@ -22,12 +22,12 @@ std::string last_line(const uint8_t* data, size_t& size) {
 }
 
 /// The graph of a program whose sizes vary, at the least and the largest.
-void vary(const arm_runtime::vgf::Program& program) {
-    if (program.symbols.empty()) return;
-    arm_runtime::vgf::SizedGraph graph(program, "segment");
+void vary(const arm_runtime::vgf::ParsedFile& file) {
+    if (file.program.symbols.empty()) return;
+    arm_runtime::vgf::SizedGraph graph(file);
     std::vector<int64_t> least;
     std::vector<int64_t> most;
-    for (const auto& symbol : program.symbols) {
+    for (const auto& symbol : file.program.symbols) {
         least.push_back(symbol.least);
         most.push_back(symbol.most);
     }
@@ -35,22 +35,25 @@ void vary(const arm_runtime::vgf::Program& program) {
     graph.at(most);
 }
 
-/// Reads every byte that the program promises, for the address sanitizer to judge.
-uint64_t touch(const arm_runtime::vgf::Program& program) {
+/// Reads every byte that the file promises, for the address sanitizer to judge.
+uint64_t touch(const arm_runtime::vgf::ParsedFile& file) {
+    const auto& program = file.program;
     uint64_t sum = 0;
     const auto add = [&sum](const void* data, uint64_t size) {
         for (uint64_t i = 0; i < size; ++i) sum += static_cast<const uint8_t*>(data)[i];
     };
-    for (const auto& segment : program.segments) {
-        add(segment.code, segment.code_words * sizeof(uint32_t));
+    for (size_t i = 0; i < program.segments.size(); ++i) {
+        const auto& segment = program.segments[i];
+        const auto& code = file.code[i];
+        add(code.words, code.count * sizeof(uint32_t));
         for (const auto& binding : segment.bindings)
             sum += program.resources[binding.resource].bytes;
-        for (const auto& constant : segment.constants) {
-            add(constant.data, program.resources[constant.resource].bytes);
+        for (size_t c = 0; c < code.constants.size(); ++c) {
+            const uint32_t resource = segment.graph()->constants[c].resource;
+            add(code.constants[c], program.resources[resource].bytes);
         }
     }
-    for (const auto& [resource, data] : program.uploads)
-        add(data, program.resources[resource].bytes);
+    for (const auto& [resource, data] : file.uploads) add(data, program.resources[resource].bytes);
     for (const auto* ports : {&program.inputs, &program.outputs}) {
         for (const auto& port : *ports) sum += program.resources[port.resource].bytes;
     }
@@ -62,10 +65,10 @@ uint64_t touch(const arm_runtime::vgf::Program& program) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     try {
         const std::string sizes = last_line(data, size);
-        const auto program = arm_runtime::vgf::read_program(data, size, sizes);
-        volatile uint64_t sum = touch(program);
+        const auto file = arm_runtime::vgf::read_file(data, size, sizes);
+        volatile uint64_t sum = touch(file);
         (void)sum;
-        vary(program);
+        vary(file);
     } catch (const arm_runtime::vgf::Error&) {
         // What a malformed file is for.
     }

@@ -17,16 +17,15 @@ std::vector<char> content(const char* file) {
 }  // namespace
 
 int main(int count, char** files) {
-    using arm_runtime::vgf::Segment;
     int failures = 0;
     for (int i = 1; i < count; ++i) {
         try {
             const std::vector<char> data = content(files[i]);
-            const auto program = arm_runtime::vgf::read_program(data.data(), data.size());
-            for (const Segment& segment : program.segments) {
-                if (!segment.graph) continue;
-                const auto graph = read_graph(program, segment, "segment '" + segment.name + "'");
-                std::printf("%s: %zu operators\n", files[i], graph.operators.size());
+            const auto file = arm_runtime::vgf::read_file(data.data(), data.size());
+            for (size_t segment = 0; segment < file.program.segments.size(); ++segment) {
+                if (!file.program.segments[segment].graph()) continue;
+                const size_t operators = read_graph(file, segment).operators.size();
+                std::printf("%s: %zu operators\n", files[i], operators);
             }
         } catch (const arm_runtime::vgf::Error& error) {
             std::printf("%s: %s\n", files[i], error.what());

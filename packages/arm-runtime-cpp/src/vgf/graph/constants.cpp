@@ -135,9 +135,9 @@ void Declarations::read_graph_constant(const Instruction& instruction) {
     const std::string what = "graph constant " + text(instruction[3]);
     const auto found = graph_constants_.find(instruction[3]);
     if (found == graph_constants_.end()) throw Error(what + " is none of the segment's");
-    const Constant& c = *found->second;
+    const GraphConstant& c = found->second;
     check_resource(c.resource, tensor.element, tensor.shape);
-    if (bytes_of(tensor) > program_.resources[c.resource].bytes) {
+    if (bytes_of(tensor) > resources_[c.resource].bytes) {
         throw Error(what + " is larger than its resource");
     }
     graph_constant_bytes_ += bytes_of(tensor);
@@ -146,7 +146,7 @@ void Declarations::read_graph_constant(const Instruction& instruction) {
     }
     // A smaller constant of a sample is a part of the resource, which nobody reads here.
     std::vector<uint8_t> data(bytes_of(tensor), 0);
-    if (data.size() == program_.resources[c.resource].bytes) {
+    if (data.size() == resources_[c.resource].bytes) {
         std::memcpy(data.data(), c.data, data.size());
     }
     if (tensor.element == ElementType::kBool) {

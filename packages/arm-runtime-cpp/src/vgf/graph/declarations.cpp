@@ -104,9 +104,13 @@ std::string type_text(ElementType element, const std::vector<int64_t>& shape) {
     return name_of(element) + shape_text(shape);
 }
 
-Declarations::Declarations(const Program& program, const Segment& segment, uint32_t bound)
-    : program_(program), segment_(segment), bound_(bound) {
-    for (const Constant& c : segment.constants) graph_constants_.emplace(c.id, &c);
+Declarations::Declarations(const std::vector<Resource>& resources, const Segment& segment,
+                           const SegmentCode& code, uint32_t bound)
+    : resources_(resources), segment_(segment), sample_(code.sample), bound_(bound) {
+    const std::vector<Constant>& constants = std::get<GraphSegment>(segment.kind).constants;
+    for (size_t i = 0; i < constants.size(); ++i) {
+        graph_constants_[constants[i].id] = {constants[i].resource, code.constants[i]};
+    }
 }
 
 bool Declarations::read(const Instruction& instruction) {
@@ -208,12 +212,12 @@ uint32_t Declarations::resource(uint32_t variable, uint32_t tensor_type) const {
 
 void Declarations::check_resource(uint32_t resource, ElementType element,
                                   const std::vector<int64_t>& shape) const {
-    const Resource& r = program_.resources[resource];
+    const Resource& r = resources_[resource];
     const auto held = element_of(r.format);
     // Vulkan has no tensors of rank 0.
     const bool same_shape =
         may_be_one(r.shape, shape) || (shape.empty() && r.shape == std::vector<int64_t>{1});
-    const bool fits = same_shape || (segment_.sample && r.shape.size() == shape.size());
+    const bool fits = same_shape || (sample_ && r.shape.size() == shape.size());
     if (held != element || !fits) {
         throw Error("resource " + text(resource) + " is " +
                     (held ? vgf::name_of(*held) : "of another format ") + shape_text(r.shape) +

@@ -63,7 +63,8 @@ struct ConstantValue {
 class Declarations {
   public:
     /// Of `segment`'s module, whose ids are less than `bound`.
-    Declarations(const Program& program, const Segment& segment, uint32_t bound);
+    Declarations(const std::vector<Resource>& resources, const Segment& segment,
+                 const SegmentCode& code, uint32_t bound);
 
     /// Takes one instruction; false if it declares nothing that is known here.
     bool read(const Instruction& instruction);
@@ -102,12 +103,18 @@ class Declarations {
     /// The bytes of a constant that the module spells out, which count towards the limit.
     uint64_t inline_bytes(const Type& type);
 
-    const Program& program_;
+    struct GraphConstant {
+        uint32_t resource;
+        const void* data;
+    };
+
+    const std::vector<Resource>& resources_;
     const Segment& segment_;
+    bool sample_;
     uint32_t bound_;
     uint64_t inline_bytes_ = 0;
     uint64_t graph_constant_bytes_ = 0;
-    std::unordered_map<uint32_t, const Constant*> graph_constants_;
+    std::unordered_map<uint32_t, GraphConstant> graph_constants_;
     std::unordered_set<uint32_t> defined_;
     std::unordered_map<uint32_t, Type> types_;
     std::unordered_map<uint32_t, ConstantValue> constants_;

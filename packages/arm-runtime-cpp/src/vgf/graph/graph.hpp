@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../program.hpp"
+#include "../parsed_file.hpp"
 
 namespace arm_runtime::vgf {
 
@@ -74,12 +74,15 @@ struct Graph {
 /// "CONV2D", ... of TOSAInstructions.
 const char* opcode_name(uint32_t opcode);
 
-/// Reads the graph of a segment of `program`, which read_program has read.
+/// Reads the graph of a segment that read_file has read.
 ///
 /// Every operand, type, shape and attribute is checked against TOSA 1.0: an operator's operands
 /// are as many as the grammar says; those that TOSA requires to be constants are; shapes and types
 /// are those that TOSA's section of the operator computes; results agree with them; sizes fit.
 /// Throws Error, with the segment, the operator's number and name, and what is wrong.
-Graph read_graph(const Program& program, const Segment& segment, const std::string& where);
+Graph read_graph(const std::vector<Resource>& resources, const Segment& segment,
+                 const SegmentCode& code, const std::string& where);
+/// The same of a segment by its number.
+Graph read_graph(const ParsedFile& file, size_t segment);
 
 }  // namespace arm_runtime::vgf

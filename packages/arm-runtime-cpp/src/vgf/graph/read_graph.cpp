@@ -41,27 +41,27 @@ bool is_ignored(uint32_t opcode) {
 
 class Reader {
   public:
-    Reader(const Program& program, const Segment& segment)
-        : program_(program),
-          segment_(segment),
-          declared_(program, segment,
-                    segment.code_words < kHeaderWords ? 0 : segment.code[kHeaderWords - 2]) {}
+    Reader(const std::vector<Resource>& resources, const Segment& segment, const SegmentCode& code)
+        : resources_(resources),
+          code_(code),
+          declared_(resources, segment, code,
+                    code.count < kHeaderWords ? 0 : code.words[kHeaderWords - 2]) {}
 
     Graph read() {
-        if (segment_.code_words < kHeaderWords || segment_.code[0] != spv::MagicNumber) {
+        if (code_.count < kHeaderWords || code_.words[0] != spv::MagicNumber) {
             throw Error("its code is not SPIR-V");
         }
-        for (size_t at = kHeaderWords; at < segment_.code_words;) {
-            const size_t length = segment_.code[at] >> 16;
-            if (length == 0 || length > segment_.code_words - at) {
+        for (size_t at = kHeaderWords; at < code_.count;) {
+            const size_t length = code_.words[at] >> 16;
+            if (length == 0 || length > code_.count - at) {
                 throw Error("the SPIR-V instruction at word " + text(at) + " has length " +
                             text(length));
             }
-            read(Instruction(segment_.code + at, length));
+            read(Instruction(code_.words + at, length));
             at += length;
         }
         if (state_ != State::kDone) {
-            throw Error("its code has no whole graph for the entry point '" + segment_.entry_point +
+            throw Error("its code has no whole graph for the entry point '" + code_.entry_point +
                         "'");
         }
         return std::move(graph_);
@@ -114,7 +114,7 @@ class Reader {
 
     void read_entry_point(const Instruction& i) {
         const auto [name, next] = i.literal(2);
-        if (name != segment_.entry_point) return;
+        if (name != code_.entry_point) return;
         if (entry_) throw Error("its code has the entry point '" + name + "' twice");
         entry_ = i[1];
         interface_ = i.from(next);
@@ -171,7 +171,7 @@ class Reader {
         check_port(tensor, type_->members[index], what);
         const uint32_t resource = declared_.resource(interface_[index], type_->members[index]);
         std::vector<int64_t>& shape = graph_.tensors[tensor].shape;
-        if (is_open(shape)) shape = program_.resources[resource].shape;
+        if (is_open(shape)) shape = resources_[resource].shape;
         if (is_open(shape)) throw Error(what + " has the unknown size " + shape_text(shape));
         graph_.inputs.push_back({tensor, resource});
         define(i[2], {false, {tensor}});
@@ -209,7 +209,7 @@ class Reader {
         for (uint32_t index = 0; index < count; ++index) {
             const auto found = outputs_.find(index);
             if (found == outputs_.end()) throw Error("graph output " + text(index) + " is not set");
-            const Resource& resource = program_.resources[found->second.resource];
+            const Resource& resource = resources_[found->second.resource];
             const bool writable =
                 resource.role == Role::kOutput || resource.role == Role::kIntermediate;
             const uint32_t tensor = found->second.tensor;
@@ -315,8 +315,8 @@ class Reader {
         return tensor;
     }
 
-    const Program& program_;
-    const Segment& segment_;
+    const std::vector<Resource>& resources_;
+    const SegmentCode& code_;
     Declarations declared_;
     Graph graph_;
     State state_ = State::kBefore;
@@ -332,12 +332,18 @@ class Reader {
 
 }  // namespace
 
-Graph read_graph(const Program& program, const Segment& segment, const std::string& where) {
+Graph read_graph(const std::vector<Resource>& resources, const Segment& segment,
+                 const SegmentCode& code, const std::string& where) {
     try {
-        return Reader(program, segment).read();
+        return Reader(resources, segment, code).read();
     } catch (const Error& error) {
         throw Error(where + ": " + error.what());
     }
+}
+
+Graph read_graph(const ParsedFile& file, size_t segment) {
+    const Segment& read = file.program.segments[segment];
+    return read_graph(file.program.resources, read, file.code[segment], text_of(read, segment));
 }
 
 }  // namespace arm_runtime::vgf

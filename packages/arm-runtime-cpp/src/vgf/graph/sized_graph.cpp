@@ -47,31 +47,32 @@ std::vector<uint8_t> part_of(const std::vector<uint8_t>& all, const std::vector<
     }
 }
 
-Graph read_sample(const Program& program, const Sample& sample, const std::string& where) {
-    Segment segment = program.segments[0];
-    segment.sample = true;
+Graph read_sample(const ParsedFile& file, const Sample& sample, const std::string& where) {
+    const Segment& segment = file.program.segments[0];
+    SegmentCode code = file.code[0];
+    code.sample = true;
+    std::vector<Resource> resources = file.program.resources;
+    for (const auto& [resource, shape] : sample.shapes) resources[resource].shape = shape;
     if (sample.shapes.empty()) {
-        segment.code = sample.code.data();
-        segment.code_words = sample.code.size();
-        segment.entry_point = sample.entry_point;
-        return read_graph(program, segment, where + ", sample");
+        code.words = sample.code.data();
+        code.count = sample.code.size();
+        code.entry_point = sample.entry_point;
+        return read_graph(resources, segment, code, where + ", sample");
     }
-    Program at;
-    at.resources = program.resources;
-    for (const auto& [resource, shape] : sample.shapes) at.resources[resource].shape = shape;
-    return read_graph(at, segment, where + " at the sizes " + shape_text(sample.values));
+    return read_graph(resources, segment, code,
+                      where + " at the sizes " + shape_text(sample.values));
 }
 
 }  // namespace
 
-SizedGraph::SizedGraph(const Program& program, const std::string& where)
-    : symbols_(program.symbols) {
+SizedGraph::SizedGraph(const ParsedFile& file)
+    : symbols_(file.program.symbols), graph_(read_graph(file, 0)) {
     for (const Symbol& symbol : symbols_) bound_.push_back(symbol.most);
     points_.push_back(bound_);
-    graph_ = read_graph(program, program.segments[0], where);
+    const std::string where = text_of(file.program.segments[0], 0);
     std::vector<Graph> samples;
-    for (const Sample& sample : program.samples) {
-        samples.push_back(read_sample(program, sample, where));
+    for (const Sample& sample : file.samples) {
+        samples.push_back(read_sample(file, sample, where));
         points_.push_back(sample.values);
     }
     try {

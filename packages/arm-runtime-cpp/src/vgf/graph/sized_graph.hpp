@@ -13,10 +13,10 @@ namespace arm_runtime::vgf {
 class SizedGraph {
   public:
     /// Of a program with symbols: compares its graph with the samples, which must have the same
-    /// operators; sizes that differ become expressions.
+    /// operators; sizes that differ become expressions. Nothing of the file is used afterwards.
     ///
     /// Throws Error: as read_graph does, or the graphs differ otherwise.
-    SizedGraph(const Program& program, const std::string& where);
+    explicit SizedGraph(const ParsedFile& file);
 
     /// The graph for a value of each symbol, until the next call; every operator that a symbol
     /// reaches has been checked again. Throws Error: TOSA has no such graph.

@@ -38,15 +38,15 @@ ResourceSlots places_of(const Program& program) {
 
 void add_kernels(const char* file, std::set<std::string>& kernels) {
     const std::vector<char> data = content(file);
-    const Program program = read_program(data.data(), data.size());
-    for (const Segment& segment : program.segments) {
-        if (!segment.graph) continue;
+    const ParsedFile vgf = read_file(data.data(), data.size());
+    for (size_t i = 0; i < vgf.program.segments.size(); ++i) {
+        if (!vgf.program.segments[i].graph()) continue;
         for (const int64_t max_threads : kMaxThreads) {
             DeviceTraits device;
             device.max_threads = max_threads;
             Plan plan;
-            Graph graph = read_graph(program, segment, "segment '" + segment.name + "'");
-            make_plan(graph, places_of(program), device, 0, plan);
+            Graph graph = read_graph(vgf, i);
+            make_plan(graph, places_of(vgf.program), device, 0, plan);
             for (const Dispatch& dispatch : plan.dispatches) kernels.insert(dispatch.kernel);
         }
     }

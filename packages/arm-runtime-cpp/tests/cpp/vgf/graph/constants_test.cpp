@@ -10,20 +10,15 @@ const uint8_t kStored[] = {1, 2, 3, 4, 5, 0};
 
 /// Declarations of a segment with graph constants 0 (i8[2, 3]) and 2 (bool[2]).
 Declarations declared(const std::vector<Words>& instructions) {
-    static const Program program = [] {
-        Program p;
-        const auto tensor = static_cast<VkDescriptorType>(1000460000);
-        p.resources.push_back({Role::kConstant, tensor, VK_FORMAT_R8_SINT, {2, 3}, 6, 0});
-        p.resources.push_back(
-            {Role::kConstant, tensor, static_cast<VkFormat>(1000460000), {2}, 2, 1});
-        return p;
-    }();
-    static const Segment segment = [] {
-        Segment s{};
-        s.constants = {{0, 0, kStored}, {2, 1, kStored + 4}};
-        return s;
-    }();
-    Declarations found(program, segment, 1000);
+    constexpr auto kTensor = static_cast<VkDescriptorType>(1000460000);
+    constexpr auto kBool = static_cast<VkFormat>(1000460000);
+    static const std::vector<Resource> resources{
+        {Role::kConstant, kTensor, VK_FORMAT_R8_SINT, {2, 3}, 6, 0},
+        {Role::kConstant, kTensor, kBool, {2}, 2, 1}};
+    static const Segment segment{"segment", {}, GraphSegment{{{0, 0}, {2, 1}}}};
+    SegmentCode code;
+    code.constants = {kStored, kStored + 4};
+    Declarations found(resources, segment, code, 1000);
     for (const Words& words : instructions) {
         EXPECT_TRUE(found.read(Instruction(words.data(), words.size())));
     }

@@ -1,4 +1,4 @@
-#include "program.hpp"
+#include "parsed_file.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -42,7 +42,7 @@ class Reader {
   public:
     Reader(const uint8_t* data, size_t size) : data_(data), size_(size) {}
 
-    Program read() {
+    ParsedFile read() {
         open();
         read_resources();
         read_constants();
@@ -52,7 +52,7 @@ class Reader {
                    sequence_->getModelSequenceInputNamesHandle(), Role::kInput, program_.inputs);
         read_ports(sequence_->getModelSequenceOutputBindingSlotsHandle(),
                    sequence_->getModelSequenceOutputNamesHandle(), Role::kOutput, program_.outputs);
-        return std::move(program_);
+        return std::move(file_);
     }
 
   private:
@@ -225,7 +225,8 @@ class Reader {
     }
 
     void read_segment(uint32_t index) {
-        Segment s{};
+        Segment s;
+        SegmentCode code;
         s.name = text(sequence_->getSegmentName(index));
         const std::string where = "VGF segment " + text(index) + " ('" + s.name + "')";
         const uint32_t module = sequence_->getSegmentModuleIndex(index);
@@ -238,20 +239,21 @@ class Reader {
             throw Error(where + ": module " + text(module) +
                         " holds no SPIR-V; shader source must be compiled before it is packed");
         }
-        s.graph = type == lib::ModuleType::GRAPH;
-        const auto code = modules_->getSPIRVModuleCode(module);
-        s.code = code.data();
-        s.code_words = code.size();
-        s.entry_point = text(modules_->getModuleEntryPoint(module));
-        s.push = read_push_range(index, where);
+        const auto words = modules_->getSPIRVModuleCode(module);
+        code.words = words.data();
+        code.count = words.size();
+        code.entry_point = text(modules_->getModuleEntryPoint(module));
+        const PushRange push = read_push_range(index, where);
+        if (type != lib::ModuleType::GRAPH) s.kind = ShaderSegment{};
         read_bindings(index, s, where);
-        if (s.graph) {
-            read_graph_constants(index, s, where);
+        if (type == lib::ModuleType::GRAPH) {
+            s.kind = read_graph_constants(index, code, where);
         } else {
-            read_groups(index, s, where);
+            s.kind = ShaderSegment{read_groups(index, where), push, {}};
         }
-        check_code(program_.resources, s, where);
+        check_code(program_.resources, s, code, push, where);
         program_.segments.push_back(std::move(s));
+        file_.code.push_back(std::move(code));
     }
 
     void read_bindings(uint32_t index, Segment& s, const std::string& where) {
@@ -268,7 +270,7 @@ class Reader {
                 check_index(b.resource, program_.resources.size(), slot, "resource");
                 if (!taken.insert({b.set, b.binding}).second) throw Error(slot + " is there twice");
                 const Resource& r = program_.resources[b.resource];
-                if (s.graph && r.descriptor != kDescriptorTensor) {
+                if (s.graph() && r.descriptor != kDescriptorTensor) {
                     throw Error(slot + ": a graph takes tensors only");
                 }
                 if (r.role == Role::kConstant) upload(b.resource, slot);
@@ -279,19 +281,21 @@ class Reader {
 
     /// Notes that a constant must be in device memory.
     void upload(uint32_t resource, const std::string& where) {
-        for (const auto& [known, data] : program_.uploads) {
+        for (const auto& [known, data] : file_.uploads) {
             if (known == resource) return;
         }
         for (const StoredConstant& c : stored_) {
             if (c.resource == resource) {
-                program_.uploads.emplace_back(resource, c.data);
+                file_.uploads.emplace_back(resource, c.data);
                 return;
             }
         }
         throw Error(where + ": constant resource " + text(resource) + " has no data");
     }
 
-    void read_graph_constants(uint32_t index, Segment& s, const std::string& where) {
+    GraphSegment read_graph_constants(uint32_t index, SegmentCode& code,
+                                      const std::string& where) const {
+        GraphSegment graph;
         const auto* const handle = sequence_->getSegmentConstantBindingsHandle(index);
         std::set<uint32_t> ids;
         for (uint32_t i = 0; i < sequence_->getGraphConstantBindingsSize(handle); ++i) {
@@ -302,21 +306,25 @@ class Reader {
                             " is there twice");
             }
             const StoredConstant& c = stored_[binding.constantIndex];
-            s.constants.push_back({binding.graphConstantId, c.resource, c.data});
+            graph.constants.push_back({binding.graphConstantId, c.resource});
+            code.constants.push_back(c.data);
         }
+        return graph;
     }
 
-    void read_groups(uint32_t index, Segment& s, const std::string& where) {
+    std::array<uint32_t, 3> read_groups(uint32_t index, const std::string& where) const {
+        std::array<uint32_t, 3> out{};
         const auto groups = sequence_->getSegmentDispatchShape(index);
         if (groups.size() != 3) throw Error(where + ": a compute shader without a dispatch shape");
         for (uint32_t i = 0; i < 3; ++i) {
-            s.groups[i] = groups[i];
+            out[i] = groups[i];
             // What every Vulkan device takes (maxComputeWorkGroupCount).
             if (groups[i] < 1 || groups[i] > 65535) {
                 throw Error(where + ": " + text(groups[i]) + " work groups along axis " + text(i) +
                             " are not within 1 to 65535");
             }
         }
+        return out;
     }
 
     /// From the first of the segment's ranges that compute shaders read to the end of the last.
@@ -385,17 +393,13 @@ class Reader {
     std::unique_ptr<lib::ModelResourceTableDecoder> resources_;
     std::unique_ptr<lib::ConstantDecoder> constants_;
     std::vector<StoredConstant> stored_;
-    Program program_;
+    ParsedFile file_;
+    Program& program_ = file_.program;
 };
 
 }  // namespace
 
-bool Program::takes_push_constants() const {
-    return std::any_of(segments.begin(), segments.end(),
-                       [](const Segment& s) { return s.push.bytes != 0; });
-}
-
-Program read_program(const void* data, size_t size, const std::string& sizes) {
+ParsedFile read_file(const void* data, size_t size, const std::string& sizes) {
     if (data == nullptr || size < lib::HeaderSize()) {
         throw Error("VGF: " + text(size) + " bytes, and the header alone takes " +
                     text(lib::HeaderSize()));
@@ -409,11 +413,11 @@ Program read_program(const void* data, size_t size, const std::string& sizes) {
     }
     const auto* const bytes = static_cast<const uint8_t*>(data);
     const size_t block = sizes_block_bytes(bytes, size);
-    Program program = Reader(bytes, size - block).read();
-    set_unknown_sizes(program, sizes);
-    if (block != 0) read_sizes_block(bytes + size - block, block, program);
-    program.copy = std::move(copy);
-    return program;
+    ParsedFile file = Reader(bytes, size - block).read();
+    set_unknown_sizes(file, sizes);
+    if (block != 0) read_sizes_block(bytes + size - block, block, file);
+    file.copy = std::move(copy);
+    return file;
 }
 
 }  // namespace arm_runtime::vgf
