@@ -12,7 +12,7 @@ from ._arrays import Array, plain
 from ._text import text
 
 _ELEMENTS = {1: np.int8, 2: np.int16, 4: np.int32}
-_MESSAGE, _MOST_OUTPUTS = 8192, 1024
+_MOST_OUTPUTS = 1024
 
 
 class EthosUError(RuntimeError):
@@ -20,7 +20,33 @@ class EthosUError(RuntimeError):
 
 
 class _Buffer(ctypes.Structure):
-    _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_uint64))
+    _fields_ = (("size", ctypes.c_size_t), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
+
+
+class _Output(ctypes.Structure):
+    _fields_ = (("size", ctypes.c_size_t), ("bytes", ctypes.c_size_t), ("element_bytes", ctypes.c_uint32))
+
+
+_Buffers = ctypes.POINTER(_Buffer)
+LIBRARY.arm_ethosu_payload_last_error.restype = ctypes.c_char_p
+LIBRARY.arm_ethosu_payload_run.argtypes = (
+    *(ctypes.c_char_p, ctypes.c_size_t),
+    *(_Buffers, ctypes.c_size_t, _Buffers, ctypes.c_size_t),
+)
+LIBRARY.arm_ethosu_payload_get_outputs.argtypes = (
+    *(ctypes.c_char_p, ctypes.c_size_t),
+    *(ctypes.POINTER(_Output), ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+)
+
+
+def _checked(status: int) -> None:
+    if status:
+        raise EthosUError(text(LIBRARY.arm_ethosu_payload_last_error()))
+
+
+def _buffers(arrays: Sequence[Array]) -> ctypes.Array[_Buffer]:
+    buffers = (_Buffer(ctypes.sizeof(_Buffer), array.ctypes.data, array.nbytes) for array in arrays)
+    return (_Buffer * len(arrays))(*buffers)
 
 
 def run(payload: bytes, inputs: Sequence[Array]) -> list[Array]:
@@ -37,19 +63,17 @@ def run(payload: bytes, inputs: Sequence[Array]) -> list[Array]:
         EthosUError: the payload is malformed or made for an accelerator that is not modelled, an input has another size
             than the payload's, or the program stopped with a fault, which names the command and all registers.
     """
-    message = ctypes.create_string_buffer(_MESSAGE)
-    sizes, elements, count = (ctypes.c_uint64 * _MOST_OUTPUTS)(), (ctypes.c_uint32 * _MOST_OUTPUTS)(), ctypes.c_uint32()
-    size = ctypes.c_uint64(len(payload))
-    said = (message, ctypes.c_uint64(_MESSAGE))
-    if LIBRARY.arm_ethosu_payload_outputs(payload, size, sizes, elements, _MOST_OUTPUTS, ctypes.byref(count), *said):
-        raise EthosUError(text(message.value))
+    table, count = (_Output * _MOST_OUTPUTS)(), ctypes.c_size_t()
+    for output in table:
+        output.size = ctypes.sizeof(_Output)
+    _checked(LIBRARY.arm_ethosu_payload_get_outputs(payload, len(payload), table, _MOST_OUTPUTS, ctypes.byref(count)))
     if count.value > _MOST_OUTPUTS:
         raise EthosUError(f"the payload has {count.value} outputs; {_MOST_OUTPUTS} are the most that can be run")
-    outputs = [np.empty(sizes[i] // elements[i], _ELEMENTS[elements[i]]) for i in range(count.value)]
+    outputs = [np.empty(o.bytes // o.element_bytes, _ELEMENTS[o.element_bytes]) for o in table[: count.value]]
     whole = [plain(array) for array in inputs]
-    tables = [
-        (_Buffer * len(arrays))(*(_Buffer(a.ctypes.data, a.nbytes) for a in arrays)) for arrays in (whole, outputs)
-    ]
-    if LIBRARY.arm_ethosu_payload_run(payload, size, tables[0], len(whole), tables[1], len(outputs), *said):
-        raise EthosUError(text(message.value))
+    _checked(
+        LIBRARY.arm_ethosu_payload_run(
+            payload, len(payload), _buffers(whole), len(whole), _buffers(outputs), len(outputs)
+        )
+    )
     return outputs

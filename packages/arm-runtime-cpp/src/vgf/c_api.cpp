@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -8,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../c_interface.hpp"
 #include "arm_runtime/vgf.hpp"
 #include "arm_runtime/vgf_c.h"
 
@@ -32,7 +32,7 @@ struct arm_vgf_session {
 
 namespace {
 
-thread_local std::string last_error;  // NOLINT: what a C interface needs
+using namespace arm_runtime::c;
 
 std::optional<vgf::DataType> type_named(const char* name) {
     for (int i = 0; i <= static_cast<int>(vgf::DataType::kUInt32); ++i) {
@@ -40,27 +40,6 @@ std::optional<vgf::DataType> type_named(const char* name) {
         if (name != nullptr && std::strcmp(name, vgf::name_of(type)) == 0) return type;
     }
     return std::nullopt;
-}
-
-/// What a caller's structure holds of ours; members beyond its size are zero.
-template <typename Struct>
-Struct read_struct(const Struct* given) {
-    Struct out{};
-    if (given->size < sizeof(size_t)) {
-        throw vgf::Error("a structure's member `size` is not set: sizeof is wanted");
-    }
-    std::memcpy(static_cast<void*>(&out), given, std::min(given->size, sizeof(Struct)));
-    return out;
-}
-
-/// Fills in as much of a caller's structure as it has room for.
-template <typename Struct>
-void write_struct(Struct* to, Struct from) {
-    if (to == nullptr || to->size < sizeof(size_t)) {
-        throw vgf::Error("a structure's member `size` is not set: sizeof is wanted");
-    }
-    from.size = to->size;
-    std::memcpy(static_cast<void*>(to), &from, std::min(to->size, sizeof(Struct)));
 }
 
 template <typename Element>
@@ -76,11 +55,9 @@ const Element& at(const std::vector<Element>& elements, size_t index, const char
 std::vector<vgf::Argument> convert(const arm_vgf_argument* arguments, size_t count,
                                    const std::vector<vgf::TensorInfo>& tensors, const char* kind) {
     std::vector<vgf::Argument> out;
-    if (count != 0 && arguments == nullptr) throw vgf::Error(std::string(kind) + "s are NULL");
-    const auto* next = reinterpret_cast<const char*>(arguments);
+    const std::vector<arm_vgf_argument> given = read_structs(arguments, count, kind);
     for (size_t i = 0; i < count; ++i) {
-        const auto a = read_struct(reinterpret_cast<const arm_vgf_argument*>(next));
-        next += arguments->size;
+        const arm_vgf_argument& a = given[i];
         const auto type = type_named(a.type);
         if (!type) {
             const std::string wanted = i < tensors.size() ? " ('" + tensors[i].name + "') is " +
@@ -122,23 +99,6 @@ AnySession& checked(AnySession* session) {
     return *session;
 }
 
-/// Calls `function`; what it throws becomes the last error.
-template <typename Function>
-bool guarded(Function function) {
-    try {
-        function();
-        return true;
-    } catch (const std::exception& error) {
-        last_error = error.what();
-        return false;
-    }
-}
-
-template <typename Function>
-int status_of(Function function) {
-    return guarded(function) ? 0 : -1;
-}
-
 }  // namespace
 
 uint32_t arm_vgf_api_version(void) { return ARM_VGF_API_VERSION; }
@@ -155,7 +115,7 @@ int arm_vgf_find_device(const arm_vgf_options* given, arm_vgf_device* device) {
 
 arm_vgf_session* arm_vgf_open(const void* data, size_t bytes, const arm_vgf_options* given) {
     std::unique_ptr<arm_vgf_session> opened;
-    guarded([&] {
+    succeeds([&] {
         if (data == nullptr) throw vgf::Error("the VGF is NULL");
         opened = std::make_unique<arm_vgf_session>(vgf::Session(data, bytes, options_of(given)));
     });
@@ -237,7 +197,7 @@ int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs, size_t
 
 size_t arm_vgf_profile(arm_vgf_session* session) {
     size_t count = 0;
-    guarded([&] {
+    succeeds([&] {
         checked(session).session.require_same_process();
         const std::lock_guard<std::mutex> lock(session->mutex);
         session->profiling = true;
@@ -257,6 +217,6 @@ int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* eve
 
 const char* arm_vgf_plan(const arm_vgf_session* session) {
     const char* plan = nullptr;
-    guarded([&] { plan = checked(session).session.plan().c_str(); });
+    succeeds([&] { plan = checked(session).session.plan().c_str(); });
     return plan;
 }

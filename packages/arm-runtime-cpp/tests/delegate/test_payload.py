@@ -13,6 +13,7 @@ import pytest
 HEADER = struct.Struct("<16sIB11x")
 NAMES = ("vela_bin_stream", "cmd_data", "weight_data", "scratch_size", "inputs", "outputs", "vela_end_stream")
 Blocks = list[tuple[str, bytes, int]]
+WORD = ctypes.sizeof(ctypes.c_size_t)
 
 
 def blocks(payload: bytes) -> Blocks:
@@ -128,32 +129,54 @@ def test_inputs_that_do_not_fit_are_refused(inputs: list[Any], text: str, progra
         ethosu.run(program.payload, inputs)
 
 
+def _size(value: int) -> Any:
+    return ctypes.c_size_t(value)
+
+
+def _words(*values: int) -> Any:
+    """A structure of words, the first of which is its size in bytes."""
+    return (ctypes.c_size_t * len(values))(*values)
+
+
+def _raw(name: str, restype: Any = ctypes.c_int) -> Any:
+    """A function without the types that ``arm_runtime.ethosu`` gives it."""
+    from arm_runtime import LIBRARY
+
+    function = LIBRARY["arm_ethosu_payload_" + name]  # a new object
+    function.restype = restype
+    return function
+
+
 @pytest.mark.parametrize(
     ("missing", "text"),
-    [("payload", b"the payload is NULL"), ("inputs", b"input 0 is NULL"), ("data", b"input 0 is NULL")],
+    [
+        ("payload", b"the payload is NULL"),
+        ("inputs", b"inputs are NULL"),
+        ("data", b"input 0 is NULL"),
+        ("size", b"a structure's member `size` is not set: sizeof is wanted"),
+    ],
 )
 def test_null_is_refused(missing: str, text: bytes, program: Any) -> None:
-    from arm_runtime import LIBRARY
-
-    payload, message = program.payload, ctypes.create_string_buffer(100)
-    buffer = None if missing == "inputs" else (ctypes.c_uint64 * 2)(0, 64)
-    status = LIBRARY.arm_ethosu_payload_run(
-        None if missing == "payload" else payload, ctypes.c_uint64(len(payload)), buffer, 1, buffer, 1,
-        message, ctypes.c_uint64(len(message)),
-    )  # fmt: skip
-    assert (status, message.value) == (1, text)
+    payload = None if missing == "payload" else program.payload
+    buffer = None if missing == "inputs" else _words(0 if missing == "size" else 3 * WORD, 0, 64)
+    assert _raw("run")(payload, _size(len(program.payload)), buffer, _size(1), buffer, _size(1)) == -1
+    assert _raw("last_error", ctypes.c_char_p)() == text
 
 
-@pytest.mark.parametrize("missing", ["sizes", "element_sizes", "count"])
+@pytest.mark.parametrize("missing", ["outputs", "count"])
 def test_no_place_for_what_a_payload_has_is_refused(missing: str, program: Any) -> None:
-    from arm_runtime import LIBRARY
+    outputs = None if missing == "outputs" else _words(3 * WORD, 0, 0)
+    count = None if missing == "count" else _words(0)
+    assert _raw("get_outputs")(program.payload, _size(len(program.payload)), outputs, _size(1), count) == -1
+    assert _raw("last_error", ctypes.c_char_p)() == b"a place for what the payload has is NULL"
 
-    payload, message = program.payload, ctypes.create_string_buffer(100)
-    places = [None if name == missing else (ctypes.c_uint64 * 2)() for name in ("sizes", "element_sizes", "count")]
-    status = LIBRARY.arm_ethosu_payload_outputs(
-        payload, ctypes.c_uint64(len(payload)), *places[:2], 2, places[2], message, ctypes.c_uint64(len(message))
-    )
-    assert (status, message.value) == (1, b"a place for what the payload has is NULL")
+
+def test_what_lies_behind_a_structure_of_an_older_caller_is_left_alone(program: Any) -> None:
+    """A caller that knows of no ``element_bytes``."""
+    output, count = _words(2 * WORD, 0, 0xABCD), _words(0)
+    assert _raw("get_outputs")(program.payload, _size(len(program.payload)), output, _size(1), count) == 0
+    assert [*output, *count] == [2 * WORD, 10, 0xABCD, 1]
+    assert _raw("api_version", ctypes.c_uint32)() == 1
 
 
 def test_a_fault_names_command_and_registers(program: Any) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from model_library import Fault, Region, library, run, run_stream
+from model_library import Fault, Region, decode_weights, run, run_stream
 from streams import OPS, cut, flip_bits, payload, program
 
 _ROUNDS = 150
@@ -49,8 +49,7 @@ def main(path: Path, programs: list[Path]) -> None:
     run_stream(path, "ethos-u85-256", blocks_in_the_padding(), [scratch, scratch])
     for _ in range(_ROUNDS * 4):
         garbage = rng.integers(256, size=int(rng.integers(1, 400)), dtype=np.uint8).tobytes()
-        out = np.zeros(512, np.int16)
-        library(path).arm_ethosu_decode_weights(garbage, len(garbage), out.ctypes.data, out.size)
+        decode_weights(path, garbage, 512)
     print(dict(seen))
     assert seen["no fault"] < seen.total() * 0.9, "too few of the spoiled programs were noticed to mean anything"
 

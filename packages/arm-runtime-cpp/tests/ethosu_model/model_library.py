@@ -13,7 +13,6 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 _ELEMENTS = {1: np.int8, 2: np.int16, 4: np.int32}
-_MESSAGE = 8192
 #: Bytes that the model may take for itself.
 WORKSPACE = 1 << 28
 #: Bytes of the fast scratch memory of Ethos-U65's default memory mode; the others have none.
@@ -21,17 +20,30 @@ FAST_SCRATCH = 384 * 1024
 
 
 class Fault(Exception):
-    """The model stopped: ``code`` as ``EthosUFaultCode``, and its text."""
+    """The model stopped: ``code`` as ``EthosUFaultCode`` (0: it did not start), and its text."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
         self.code = code
 
 
+class _Program(ctypes.Structure):
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("command_stream", ctypes.c_char_p),
+        ("bytes", ctypes.c_size_t),
+        ("family", ctypes.c_uint32),
+        ("macs", ctypes.c_uint32),
+        ("threads", ctypes.c_uint32),
+        ("workspace_limit", ctypes.c_uint64),
+    )
+
+
 class _Region(ctypes.Structure):
     _fields_ = (
+        ("size", ctypes.c_size_t),
         ("data", ctypes.c_void_p),
-        ("size", ctypes.c_uint64),
+        ("bytes", ctypes.c_size_t),
         ("written", ctypes.c_void_p),
         ("read_only", ctypes.c_int32),
     )
@@ -50,28 +62,42 @@ class Region:
 def library(path: Path) -> ctypes.CDLL:
     """Loads ``libarm_ethosu_model_c.so``."""
     loaded = ctypes.CDLL(str(path))
+    count = ctypes.POINTER(ctypes.c_size_t)
+    loaded.arm_ethosu_model_last_error.restype = ctypes.c_char_p
     loaded.arm_ethosu_model_run.argtypes = [
-        ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.POINTER(_Region), ctypes.c_uint32,
-        ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_uint64,
+        ctypes.POINTER(_Program), ctypes.POINTER(_Region), ctypes.c_size_t, ctypes.POINTER(ctypes.c_int32),
     ]  # fmt: skip
-    loaded.arm_ethosu_decode_weights.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64]
-    loaded.arm_ethosu_decode_weights.restype = ctypes.c_int64
+    loaded.arm_ethosu_model_decode_weights.argtypes = [
+        ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, count,
+    ]  # fmt: skip
     return loaded
 
 
-def run_stream(path: Path, accelerator: str, stream: bytes, regions: Sequence[Region], threads: int = 1) -> None:
-    """Runs a payload; ``accelerator`` as Vela names it. Raises Fault."""
+def decode_weights(path: Path, stream: bytes, capacity: int) -> Array | None:
+    """The weights of a stream, ``capacity`` at most; None: it is malformed."""
+    weights, count = np.zeros(capacity, np.int16), ctypes.c_size_t()
+    decode = library(path).arm_ethosu_model_decode_weights
+    if decode(stream, len(stream), weights.ctypes.data, weights.size, ctypes.byref(count)):
+        return None
+    return weights[: count.value]
+
+
+def run_stream(
+    path: Path, accelerator: str, stream: bytes, regions: Sequence[Region], threads: int = 1, **members: int
+) -> None:
+    """Runs a payload; ``accelerator`` as Vela names it, ``members`` of ``arm_ethosu_program``. Raises Fault."""
     _, family, macs = accelerator.rsplit("-", 2)
-    table = (_Region * 8)()
+    table = (_Region * len(regions))()
     for i, region in enumerate(regions):
         marks = None if region.written is None else region.written.ctypes.data
-        table[i] = _Region(region.data.ctypes.data, region.data.size, marks, region.read_only)
-    message = ctypes.create_string_buffer(_MESSAGE)
-    status = library(path).arm_ethosu_model_run(
-        stream, len(stream), int(family[1:]), int(macs), table, len(regions), threads, WORKSPACE, message, _MESSAGE
-    )
-    if status:
-        raise Fault(status, message.value.decode())
+        data = region.data
+        table[i] = _Region(ctypes.sizeof(_Region), data.ctypes.data, data.size, marks, region.read_only)
+    size, fault = ctypes.sizeof(_Program), ctypes.c_int32()
+    program = _Program(size, stream, len(stream), int(family[1:]), int(macs), threads, WORKSPACE)
+    for name, value in members.items():
+        setattr(program, name, value)
+    if library(path).arm_ethosu_model_run(program, table, len(regions), fault):
+        raise Fault(fault.value, library(path).arm_ethosu_model_last_error().decode())
 
 
 def run(

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import rows_u85
 from graphs import compile_graph
-from model_library import Fault, Region, library, run, run_stream
+from model_library import Fault, Region, decode_weights, library, run, run_stream
 from streams import REDUCE_SUM, Long, cop2, payload, program, with_later_blockdeps, without_waits
 
 CONTAINER, COMMAND, REGISTER, UNMODELLED, ADDRESS, UNWRITTEN, WEIGHTS, OVERFLOW = range(1, 9)
@@ -183,6 +183,29 @@ def test_no_such_accelerator(accelerator: str, model: Path) -> None:
         run_stream(model, accelerator, program(*_SUM, {}), memory())
 
 
+@pytest.mark.parametrize(
+    ("members", "regions", "text"),
+    [
+        ({"size": 0}, 2, "a structure's member `size` is not set: sizeof is wanted"),
+        ({"size": 32}, 2, "the model takes .* bytes of workspace, and 0 are allowed"),  # up to macs
+        ({"family": 56}, 2, "there is no Ethos-U56: the family is 55, 65 or 85"),
+        ({"workspace_limit": 1}, 2, "the model takes .* bytes of workspace, and 1 are allowed"),
+        ({}, 9, "9 regions, of 8 at most"),
+    ],
+)
+def test_what_a_caller_gives_is_checked(members: dict[str, int], regions: int, text: str, model: Path) -> None:
+    """A structure ends where its size says; what is wrong before the program starts is no fault of it."""
+    given = (memory() * 5)[:regions]
+    with pytest.raises(Fault, match=text) as raised:
+        run_stream(model, "ethos-u55-128", program(*_SUM, {}), given, **members)
+    assert raised.value.code == 0
+
+
+def test_the_version_is_that_of_the_header(model: Path) -> None:
+    header = (Path(__file__).parents[2] / "include/arm_runtime/ethosu_model_c.h").read_text(encoding="utf-8")
+    assert f"#define ARM_ETHOSU_MODEL_API_VERSION {library(model).arm_ethosu_model_api_version()} " in header
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_weight_decoder_reads_what_the_encoder_writes(seed: int, model: Path) -> None:
     codec = pytest.importorskip("ethosu.mlw_codec", reason="needs ethos-u-vela")
@@ -191,11 +214,10 @@ def test_weight_decoder_reads_what_the_encoder_writes(seed: int, model: Path) ->
     weights = np.clip(np.round(rng.normal(0, spread, int(rng.integers(1, 60000)))), -255, 255).astype(np.int16)
     weights[rng.random(weights.size) < rng.choice([0, 0.3, 0.95])] = 0
     stream = bytes(codec.encode(weights.tolist()))
-    out = np.zeros(weights.size + 64, np.int16)
-    count = library(model).arm_ethosu_decode_weights(stream, len(stream), out.ctypes.data, out.size)
-    assert count == weights.size
-    np.testing.assert_array_equal(out[:count], weights)
-    assert codec.decode(bytearray(stream)) == out[:count].tolist()
+    out = decode_weights(model, stream, weights.size + 64)
+    assert out is not None
+    np.testing.assert_array_equal(out, weights)
+    assert codec.decode(bytearray(stream)) == out.tolist()
 
 
 #: Rows of ``graphs`` whose programs are spoiled: between them, every kind of operation.

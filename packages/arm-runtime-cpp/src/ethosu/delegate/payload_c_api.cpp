@@ -1,24 +1,17 @@
 // The C interface to payloads: what the delegate does, without ExecuTorch.
-#include <cstdio>
-#include <cstring>
-#include <exception>
 #include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
+#include "../../c_interface.hpp"
 #include "arm_runtime/ethosu_payload_c.h"
 #include "network.hpp"
 
 namespace {
 
+using namespace arm_runtime::c;
 using namespace arm_runtime::ethosu;
 
-// As errno: `Report` has no context.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-thread_local std::string problem;
-
-void keep_problem(const char* text) { problem = text; }
+/// `Report` has no context: what a network reports goes where the error that is thrown goes.
+void keep_problem(const char* text) { last_error = text; }
 
 /// All that a network takes, until it has ended.
 using Memory = std::vector<std::unique_ptr<uint8_t[]>>;
@@ -38,117 +31,85 @@ struct End {
     void operator()(Network* network) const { network->~Network(); }
 };
 
-bool fits(const Slots& slots, const arm_ethosu_buffer* buffers, uint32_t count, const char* what) {
+std::vector<arm_ethosu_buffer> read_buffers(const Slots& slots, const arm_ethosu_buffer* given,
+                                            size_t count, const std::string& what) {
     if (count != slots.count()) {
-        problem = "the payload has " + std::to_string(slots.count()) + " " + what + "s, not " +
-                  std::to_string(count);
-        return false;
+        throw std::invalid_argument("the payload has " + std::to_string(slots.count()) + " " +
+                                    what + "s, not " + std::to_string(count));
     }
+    std::vector<arm_ethosu_buffer> buffers = read_structs(given, count, what);
     for (uint32_t i = 0; i < count; ++i) {
-        if (buffers == nullptr || buffers[i].data == nullptr) {
-            problem = std::string(what) + " " + std::to_string(i) + " is NULL";
-            return false;
-        }
-        if (buffers[i].size == slots[i].size) continue;
-        problem = std::string(what) + " " + std::to_string(i) + " takes " +
-                  std::to_string(slots[i].size) + " bytes, and " + std::to_string(buffers[i].size) +
-                  " were given";
-        return false;
+        const std::string name = what + " " + std::to_string(i);
+        if (buffers[i].data == nullptr) throw std::invalid_argument(name + " is NULL");
+        if (buffers[i].bytes == slots[i].size) continue;
+        throw std::invalid_argument(name + " takes " + std::to_string(slots[i].size) +
+                                    " bytes, and " + std::to_string(buffers[i].bytes) +
+                                    " were given");
     }
-    return true;
+    return buffers;
 }
 
-bool run(const Payload& payload, const arm_ethosu_buffer* inputs,
-         const arm_ethosu_buffer* outputs) {
+void run(const Payload& payload, const std::vector<arm_ethosu_buffer>& inputs,
+         const std::vector<arm_ethosu_buffer>& outputs) {
     Memory memory;
     const std::unique_ptr<Network, End> network(
         open_network(payload, {take, &memory}, keep_problem));
-    if (network == nullptr) return false;
+    if (network == nullptr) throw std::runtime_error(std::string(last_error));
     auto* temporary =
         static_cast<uint8_t*>(take(&memory, network->temporary_size(), kMemoryAlignment));
-    if (temporary == nullptr) {
-        problem = "no memory for a run";
-        return false;
-    }
+    if (temporary == nullptr) throw std::bad_alloc();
     uint8_t* scratch = network->scratch(temporary);
-    for (uint32_t i = 0; i < payload.inputs.count(); ++i)
+    for (uint32_t i = 0; i < inputs.size(); ++i)
         if (const Slot slot = payload.inputs[i]; slot.placed)
             std::memcpy(scratch + slot.offset, inputs[i].data, slot.size);
-    if (!network->run(temporary, keep_problem)) return false;
-    for (uint32_t i = 0; i < payload.outputs.count(); ++i) {
+    if (!network->run(temporary, keep_problem)) throw std::runtime_error(std::string(last_error));
+    for (uint32_t i = 0; i < outputs.size(); ++i) {
         const Slot slot = payload.outputs[i];
         if (!slot.placed) {
-            problem = "output " + std::to_string(i) + " has no place in the payload";
-            return false;
+            throw std::runtime_error("output " + std::to_string(i) +
+                                     " has no place in the payload");
         }
         std::memcpy(outputs[i].data, scratch + slot.offset, slot.size);
     }
-    return true;
 }
 
-/// Calls `function`, which says whether it succeeded; nothing is thrown into C.
-template <typename Function>
-int status_of(Function function, char* message, uint64_t message_size) {
-    const auto say = [&](const char* text) {
-        if (message != nullptr && message_size > 0)
-            std::snprintf(message, static_cast<size_t>(message_size), "%s", text);
-    };
-    try {
-        const bool good = function();
-        say(good ? "" : problem.c_str());
-        return good ? 0 : 1;
-    } catch (const std::exception& error) {
-        say(error.what());
-        return 1;
-    }
-}
-
-bool read_from(const uint8_t* data, uint64_t size, Payload& payload) {
-    if (data == nullptr) {
-        problem = "the payload is NULL";
-        return false;
-    }
-    const char* wrong = read_payload({data, static_cast<size_t>(size)}, {}, payload);
-    if (wrong != nullptr) problem = std::string("the payload ") + wrong;
-    return wrong == nullptr;
+Payload read_from(const uint8_t* data, size_t size) {
+    if (data == nullptr) throw std::invalid_argument("the payload is NULL");
+    Payload payload;
+    const char* wrong = read_payload({data, size}, {}, payload);
+    if (wrong != nullptr) throw std::runtime_error(std::string("the payload ") + wrong);
+    return payload;
 }
 
 }  // namespace
 
-extern "C" int arm_ethosu_payload_run(const uint8_t* payload, uint64_t size,
-                                      const arm_ethosu_buffer* inputs, uint32_t input_count,
-                                      const arm_ethosu_buffer* outputs, uint32_t output_count,
-                                      char* message, uint64_t message_size) {
-    return status_of(
-        [&] {
-            Payload read;
-            return read_from(payload, size, read) &&
-                   fits(read.inputs, inputs, input_count, "input") &&
-                   fits(read.outputs, outputs, output_count, "output") &&
-                   run(read, inputs, outputs);
-        },
-        message, message_size);
+uint32_t arm_ethosu_payload_api_version(void) { return ARM_ETHOSU_PAYLOAD_API_VERSION; }
+
+const char* arm_ethosu_payload_last_error(void) { return last_error.c_str(); }
+
+int arm_ethosu_payload_run(const uint8_t* payload, size_t bytes, const arm_ethosu_buffer* inputs,
+                           size_t input_count, const arm_ethosu_buffer* outputs,
+                           size_t output_count) {
+    return status_of([&] {
+        const Payload read = read_from(payload, bytes);
+        const auto in = read_buffers(read.inputs, inputs, input_count, "input");
+        const auto out = read_buffers(read.outputs, outputs, output_count, "output");
+        run(read, in, out);
+    });
 }
 
-extern "C" int arm_ethosu_payload_outputs(const uint8_t* payload, uint64_t size, uint64_t* sizes,
-                                          uint32_t* element_sizes, uint32_t capacity,
-                                          uint32_t* count, char* message, uint64_t message_size) {
-    return status_of(
-        [&] {
-            if (count == nullptr ||
-                (capacity > 0 && (sizes == nullptr || element_sizes == nullptr))) {
-                problem = "a place for what the payload has is NULL";
-                return false;
-            }
-            *count = 0;
-            Payload read;
-            if (!read_from(payload, size, read)) return false;
-            *count = read.outputs.count();
-            for (uint32_t i = 0; i < *count && i < capacity; ++i) {
-                sizes[i] = read.outputs[i].size;
-                element_sizes[i] = read.outputs[i].element_size;
-            }
-            return true;
-        },
-        message, message_size);
+int arm_ethosu_payload_get_outputs(const uint8_t* payload, size_t bytes, arm_ethosu_output* outputs,
+                                   size_t capacity, size_t* count) {
+    return status_of([&] {
+        if (count == nullptr || (capacity > 0 && outputs == nullptr)) {
+            throw std::invalid_argument("a place for what the payload has is NULL");
+        }
+        *count = 0;
+        const Payload read = read_from(payload, bytes);
+        *count = read.outputs.count();
+        for (uint32_t i = 0; i < *count && i < capacity; ++i) {
+            write_struct(element(outputs, i),
+                         {0, read.outputs[i].size, read.outputs[i].element_size});
+        }
+    });
 }

@@ -1,8 +1,8 @@
 // The C interface: adds threads and memory to the model, which has neither.
-#include <cstdio>
 #include <memory>
 #include <new>
 
+#include "../../c_interface.hpp"
 #include "../host_threads.hpp"
 #include "arm_runtime/ethosu_model.hpp"
 #include "arm_runtime/ethosu_model_c.h"
@@ -10,52 +10,66 @@
 
 namespace {
 
-using arm_runtime::ethosu::kMostThreads;
-using arm_runtime::ethosu::run_threads;
+using namespace arm_runtime;
+using namespace arm_runtime::c;
+using ethosu::kMostThreads;
 
-bool find_family(uint32_t number, arm_runtime::EthosUFamily& family) {
-    using arm_runtime::EthosUFamily;
-    family = number == 55   ? EthosUFamily::kU55
-             : number == 65 ? EthosUFamily::kU65
-                            : EthosUFamily::kU85;
-    return number == 55 || number == 65 || number == 85;
+constexpr size_t kMostRegions = std::size(EthosUMemory{}.regions);
+
+EthosUFamily family_of(uint32_t number) {
+    if (number == 55) return EthosUFamily::kU55;
+    if (number == 65) return EthosUFamily::kU65;
+    if (number == 85) return EthosUFamily::kU85;
+    throw std::invalid_argument("there is no Ethos-U" + std::to_string(number) +
+                                ": the family is 55, 65 or 85");
+}
+
+void run(const arm_ethosu_program& given, const std::vector<arm_ethosu_region>& regions,
+         EthosUFault& fault) {
+    if (regions.size() > kMostRegions) {
+        throw std::invalid_argument(std::to_string(regions.size()) + " regions, of 8 at most");
+    }
+    const uint32_t workers = std::clamp(given.threads, 1U, kMostThreads);
+    const EthosUProgram program{family_of(given.family), given.macs, given.command_stream,
+                                given.bytes};
+    EthosUMemory memory;
+    if (!ethosu_model_plan(program, workers, memory.workspace_size, fault)) return;
+    if (memory.workspace_size > given.workspace_limit) {
+        throw std::runtime_error("the model takes " + std::to_string(memory.workspace_size) +
+                                 " bytes of workspace, and " +
+                                 std::to_string(given.workspace_limit) + " are allowed");
+    }
+    const std::unique_ptr<uint8_t[]> workspace(new uint8_t[memory.workspace_size]);
+    memory.workspace = workspace.get();
+    for (size_t i = 0; i < regions.size(); ++i) {
+        const arm_ethosu_region& r = regions[i];
+        memory.regions[i] = {r.data, r.bytes, r.read_only != 0, r.written};
+    }
+    ethosu_model_run(program, memory, {workers, ethosu::run_threads, nullptr}, fault);
 }
 
 }  // namespace
 
-extern "C" int arm_ethosu_model_run(const uint8_t* command_stream, uint64_t size, uint32_t family,
-                                    uint32_t macs, const arm_ethosu_region* regions,
-                                    uint32_t region_count, uint32_t threads,
-                                    uint64_t workspace_limit, char* message,
-                                    uint64_t message_size) {
-    auto named = arm_runtime::EthosUFamily::kU55;
-    if (!find_family(family, named) || region_count > 8 || (regions == nullptr && region_count > 0))
-        return -1;
-    const uint32_t workers = threads < 1 ? 1 : threads > kMostThreads ? kMostThreads : threads;
-    const arm_runtime::EthosUProgram program{named, macs, command_stream,
-                                             static_cast<size_t>(size)};
-    arm_runtime::EthosUFault fault;
-    arm_runtime::EthosUMemory memory;
-    if (arm_runtime::ethosu_model_plan(program, workers, memory.workspace_size, fault)) {
-        if (memory.workspace_size > workspace_limit) return -2;
-        const std::unique_ptr<uint8_t[]> workspace(new (std::nothrow)
-                                                       uint8_t[memory.workspace_size]);
-        if (workspace == nullptr) return -2;
-        memory.workspace = workspace.get();
-        for (uint32_t i = 0; i < region_count; ++i) {
-            const arm_ethosu_region& r = regions[i];
-            memory.regions[i] = {r.data, static_cast<size_t>(r.size), r.read_only != 0, r.written};
-        }
-        arm_runtime::ethosu_model_run(program, memory, {workers, run_threads, nullptr}, fault);
-    }
-    if (message != nullptr && message_size > 0)
-        std::snprintf(message, static_cast<size_t>(message_size), "%s", fault.text);
-    return static_cast<int>(fault.code);
+uint32_t arm_ethosu_model_api_version(void) { return ARM_ETHOSU_MODEL_API_VERSION; }
+
+const char* arm_ethosu_model_last_error(void) { return last_error.c_str(); }
+
+int arm_ethosu_model_run(const arm_ethosu_program* program, const arm_ethosu_region* regions,
+                         size_t region_count, int32_t* fault) {
+    if (fault != nullptr) *fault = 0;
+    return status_of([&] {
+        EthosUFault found;
+        run(read_struct(program), read_structs(regions, region_count, "region"), found);
+        if (fault != nullptr) *fault = static_cast<int32_t>(found.code);
+        if (found.code != EthosUFaultCode::kNone) throw std::runtime_error(found.text);
+    });
 }
 
-extern "C" int64_t arm_ethosu_decode_weights(const uint8_t* stream, uint64_t size, int16_t* weights,
-                                             uint64_t capacity) {
-    const arm_runtime::ethosu::DecodedWeights decoded = arm_runtime::ethosu::decode_weights(
-        stream, static_cast<size_t>(size), weights, static_cast<size_t>(capacity));
-    return decoded.problem != nullptr ? -1 : static_cast<int64_t>(decoded.count);
+int arm_ethosu_model_decode_weights(const uint8_t* stream, size_t bytes, int16_t* weights,
+                                    size_t capacity, size_t* count) {
+    return status_of([&] {
+        const auto decoded = ethosu::decode_weights(stream, bytes, weights, capacity);
+        if (decoded.problem != nullptr) throw std::runtime_error(decoded.problem);
+        if (count != nullptr) *count = decoded.count;
+    });
 }
