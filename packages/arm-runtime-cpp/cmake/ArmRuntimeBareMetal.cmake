@@ -28,7 +28,10 @@ target_include_directories(arm_runtime_ethosu SYSTEM PUBLIC
 target_compile_definitions(arm_runtime_ethosu PUBLIC C10_USING_CUSTOM_GENERATED_MACROS)
 target_link_libraries(arm_runtime_ethosu PUBLIC arm_ethosu_network)
 target_compile_options(arm_runtime_ethosu PRIVATE -fno-exceptions -fno-rtti)
-install(TARGETS arm_runtime_ethosu arm_ethosu_network arm_ethosu_model ARCHIVE DESTINATION lib)
+if(ARM_RUNTIME_INSTALL)
+  install(TARGETS arm_runtime_ethosu arm_ethosu_network arm_ethosu_model
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 
 get_filename_component(toolchain_folder "${CMAKE_CXX_COMPILER}" DIRECTORY)
 find_program(SIZE_TOOL arm-none-eabi-size HINTS "${toolchain_folder}" REQUIRED)

@@ -4,13 +4,16 @@
 find_package(Threads REQUIRED)
 add_library(arm_ethosu_model_c SHARED src/ethosu/model/c_api.cpp)
 target_link_libraries(arm_ethosu_model_c PRIVATE arm_ethosu_model Threads::Threads)
-install(TARGETS arm_ethosu_model_c LIBRARY DESTINATION lib)
-install(DIRECTORY include/ DESTINATION include)
-# The functional model's sources, which `arm-tosa deploy` copies with its header into firmware for boards without an
-# Ethos-U.
-install(DIRECTORY src/ethosu/model/ DESTINATION share/ethosu_model/src
-  FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp" PATTERN "c_api.cpp" EXCLUDE)
+if(ARM_RUNTIME_INSTALL)
+  install(TARGETS arm_ethosu_model_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  # The functional model's sources, which `arm-tosa deploy` copies with its header into firmware for boards without an
+  # Ethos-U.
+  install(DIRECTORY src/ethosu/model/ DESTINATION ${CMAKE_INSTALL_DATADIR}/ethosu_model/src
+    FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp" PATTERN "c_api.cpp" EXCLUDE)
+endif()
 
+option(ARM_RUNTIME_VGF "Build VgfBackend; needs Vulkan's headers and the package ai-ml-sdk-vgf-library" ON)
 option(ARM_RUNTIME_REQUIRE_EXECUTORCH "Stop if there is no ExecuTorch to build the delegates for" OFF)
 include(ArmRuntimeDependencies)
 if(NOT executorch_FOUND)
@@ -58,7 +61,6 @@ endif()
 set(delegates arm_runtime_ethosu)
 set(archives arm_runtime_ethosu arm_ethosu_network arm_ethosu_model)
 
-option(ARM_RUNTIME_VGF "Build VgfBackend; needs Vulkan's headers and the package ai-ml-sdk-vgf-library" ON)
 if(ARM_RUNTIME_VGF AND EXISTS "${PROJECT_SOURCE_DIR}/src/vgf/CMakeLists.txt")
   add_subdirectory(src/vgf)
   set_target_properties(arm_runtime_vgf PROPERTIES EXPORT_NAME vgf_archive)
@@ -72,7 +74,6 @@ add_library(arm_runtime SHARED src/ethosu/delegate/payload_c_api.cpp)
 target_link_libraries(arm_runtime PRIVATE arm_ethosu_network "$<LINK_LIBRARY:WHOLE_ARCHIVE,${whole}>")
 # In a wheel, ExecuTorch's package lies beside ours.
 set_target_properties(arm_runtime PROPERTIES INSTALL_RPATH "$ORIGIN/../../executorch/lib")
-install(TARGETS arm_runtime LIBRARY DESTINATION lib)
 if(CMAKE_STRIP)
   add_custom_target(library_size
     COMMAND "${CMAKE_STRIP}" -o stripped.so "$<TARGET_FILE:arm_runtime>"
@@ -86,18 +87,24 @@ add_executable(arm_runner src/runner/arm_runner.cpp src/runner/memory_order.cpp 
 target_link_libraries(arm_runner PRIVATE
   executorch::runtime executorch::kernels_optimized executorch::kernels_quantized executorch::etdump
   -Wl,--push-state,--no-as-needed arm_runtime -Wl,--pop-state)
-set_target_properties(arm_runner PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;$ORIGIN/../../executorch/lib")
-install(TARGETS arm_runner RUNTIME DESTINATION bin)
+set_target_properties(arm_runner PROPERTIES
+  INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN/../../executorch/lib")
 
 if(ARM_RUNTIME_PORTABLE)
   arm_runtime_portable_library(arm_runtime)
   arm_runtime_portable_program(arm_runner)
 endif()
 
+if(NOT ARM_RUNTIME_INSTALL)
+  return()
+endif()
+install(TARGETS arm_runtime arm_runner
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
 # find_package(arm_runtime)
 include(CMakePackageConfigHelpers)
-set(package_folder lib/cmake/arm_runtime)
-install(TARGETS ${archives} EXPORT arm_runtime ARCHIVE DESTINATION lib)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/arm_runtime)
+install(TARGETS ${archives} EXPORT arm_runtime ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT arm_runtime FILE arm_runtimeTargets.cmake NAMESPACE arm_runtime:: DESTINATION ${package_folder})
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/arm_runtimeConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES cmake/arm_runtimeConfig.cmake cmake/ArmRuntimeDependencies.cmake cmake/ArmRuntimePythonPackage.cmake

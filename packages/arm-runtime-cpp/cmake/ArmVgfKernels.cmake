@@ -2,7 +2,7 @@
 #
 # The planner says so itself: src/vgf/tools/vgf_kernels.cpp, which is built here and now, for the machine that builds.
 function(arm_vgf_kernels_of variable)
-  set(folder "${CMAKE_BINARY_DIR}/vgf_kernels")
+  set(folder "${PROJECT_BINARY_DIR}/vgf_kernels")
   set(settings "")
   if(CMAKE_CROSSCOMPILING)
     # The target's compiler, toolchain and libraries are of no use: of them only headers are taken.
