@@ -185,7 +185,9 @@ _OF_MOVED = Pattern(
     dtype=DType.INT32,
     attrs={"per_channel": False},
 )
-_OF_MOVED_AFTER = Pattern(_BINARY, {ANY: Pattern("RESCALE|CAST", {}, "wide", dtype=DType.INT32, through=READ_IN_PLACE)})
+_OF_MOVED_AFTER = Pattern(
+    _BINARY, {ANY: Pattern("RESCALE|CAST", {}, "wide", dtype=DType.INT32, through=READ_IN_PLACE)}, dtype=DType.INT32
+)
 _OF_SCALED = Pattern("ADD|SUB", {0: Pattern("RESCALE", name="left"), 1: Pattern("RESCALE", name="right")})
 
 CONCAT_OF_INT32_U55 = _concat_of_int32("RESCALE")

@@ -68,7 +68,7 @@ _OPERANDS = {
 FOLD_AFFINE = pattern_rewrite(
     "fold_affine",
     Stage.OPTIMIZE,
-    AnyOf((Pattern("MUL|ADD", _OPERANDS, commutes=True), Pattern("SUB", _OPERANDS))),
+    AnyOf((Pattern("MUL|ADD", _OPERANDS, dtype=_FLOATS, commutes=True), Pattern("SUB", _OPERANDS, dtype=_FLOATS))),
     _folded,
     _moved_channels,
 )

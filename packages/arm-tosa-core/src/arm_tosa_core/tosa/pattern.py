@@ -11,9 +11,10 @@ MERGE_RESHAPES = pattern_rewrite(
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from .graph import Graph
@@ -91,6 +92,17 @@ class Pattern:
         return (self.dtype,) if isinstance(self.dtype, DType) else tuple(self.dtype)
 
     @cached_property
+    def _glance(self) -> list[tuple[int, Collection[str], tuple[DType, ...]]]:
+        """Of operands, by position: who may make them, and their types; empty: any. Most tries end with it."""
+        if self.commutes:
+            return []
+        return [
+            (at, {*each.names, *each.through} if each.names else (), () if each.through else each._dtypes)
+            for at, each in self.operands.items()
+            if at != ANY and isinstance(each, Pattern)
+        ]
+
+    @cached_property
     def _orders(self) -> list[list[tuple[int, Pattern | AnyOf]]]:
         """The operands in each order that they may have."""
         orders = [list(self.operands.items())]
@@ -98,40 +110,53 @@ class Pattern:
             orders.append([(1 - at if at in (0, 1) else at, each) for at, each in self.operands.items()])
         return orders
 
-    def ways(self, graph: Graph, op: Op) -> Iterator[Way]:
+    def ways(self, graph: Graph, op: Op) -> Iterable[Way]:
         """Each way in which an operator is such a one."""
+        if self._dtypes and op.outputs[0].dtype not in self._dtypes:
+            return ()
+        for position, names, dtypes in self._glance:
+            if position >= len(op.inputs):
+                return ()
+            tensor = op.inputs[position]
+            if names and (tensor.producer is None or tensor.producer.name not in names):
+                return ()
+            if dtypes and tensor.dtype not in dtypes:
+                return ()
         return self._ways(graph, Found(op, op.outputs[0], 0), {})
 
-    def ways_of_operand(self, graph: Graph, reader: Op, position: int, way: Way) -> Iterator[Way]:
+    def ways_of_operand(self, graph: Graph, reader: Op, position: int, way: Way) -> Iterable[Way]:
         """Each way in which an operand of an operator is such a one, with what is found already."""
-        tensor, between = reader.inputs[position], list[Op]()
+        if position >= len(reader.inputs):
+            return ()
+        tensor, between = reader.inputs[position], tuple[Op, ...]()
         while not self.alone or is_alone(graph, tensor):
             op = tensor.producer
             if op is None or op.name not in self.through:
-                yield from self._ways(graph, Found(op, tensor, position, tuple(between)), way)
-                return
-            between.append(op)
-            tensor = op.inputs[0]
+                return self._ways(graph, Found(op, tensor, position, between), way)
+            between, tensor = (*between, op), op.inputs[0]
+        return ()
 
-    def _ways(self, graph: Graph, found: Found, way: Way) -> Iterator[Way]:
+    def _ways(self, graph: Graph, found: Found, way: Way) -> Iterable[Way]:
+        """No generator where there is one way or none: most tries end here."""
         op = found.op
-        if self.names and (op is None or op.name not in self.names):
-            return
-        if self._dtypes and found.tensor.dtype not in self._dtypes:
-            return
+        if op is None:
+            fits = not (self.ops or self.operands or self.attrs or self.where)
+        else:
+            fits = not self.names or op.name in self.names
+        if not fits or (self._dtypes and found.tensor.dtype not in self._dtypes):
+            return ()
         if self.constant and not found.tensor.is_constant:
-            return
+            return ()
+        if op is not None:
+            if self.attrs and any(op.attrs.get(name) != value for name, value in self.attrs.items()):
+                return ()
+            if self.where is not None and not self.where(op):
+                return ()
         if self.name:
             way = {**way, self.name: found}
-        if op is None:
-            if not (self.ops or self.operands or self.attrs or self.where):
-                yield way
-            return
-        if any(op.attrs.get(name) != value for name, value in self.attrs.items()):
-            return
-        if self.where is None or self.where(op):
-            for operands in self._orders:
-                yield from _ways_of_operands(graph, op, operands, way)
+        if op is None or not self.operands:
+            return (way,)
+        return chain.from_iterable(_ways_of_operands(graph, op, operands, way) for operands in self._orders)
 
 
 @dataclass(frozen=True)
@@ -150,26 +175,20 @@ class AnyOf:
         """The operators that may lie between any of its parts."""
         return frozenset[str]().union(*(pattern.looks_through for pattern in self.patterns))
 
-    def ways(self, graph: Graph, op: Op) -> Iterator[Way]:
+    def ways(self, graph: Graph, op: Op) -> Iterable[Way]:
         """Each way in which an operator is such a one."""
-        for pattern in self.patterns:
-            yield from pattern.ways(graph, op)
+        return chain.from_iterable(pattern.ways(graph, op) for pattern in self.patterns)
 
-    def ways_of_operand(self, graph: Graph, reader: Op, position: int, way: Way) -> Iterator[Way]:
+    def ways_of_operand(self, graph: Graph, reader: Op, position: int, way: Way) -> Iterable[Way]:
         """Each way in which an operand of an operator is such a one, with what is found already."""
-        for pattern in self.patterns:
-            yield from pattern.ways_of_operand(graph, reader, position, way)
+        return chain.from_iterable(each.ways_of_operand(graph, reader, position, way) for each in self.patterns)
 
 
-def _ways_of_operands(graph: Graph, op: Op, operands: Sequence[tuple[int, Pattern | AnyOf]], way: Way) -> Iterator[Way]:
-    if not operands:
-        yield way
-        return
+def _ways_of_operands(graph: Graph, op: Op, operands: Sequence[tuple[int, Pattern | AnyOf]], way: Way) -> Iterable[Way]:
     (position, pattern), *others = operands
-    for at in range(len(op.inputs)) if position == ANY else (position,):
-        if at < len(op.inputs):
-            for more in pattern.ways_of_operand(graph, op, at, way):
-                yield from _ways_of_operands(graph, op, others, more)
+    places = range(len(op.inputs)) if position == ANY else (position,)
+    ways = chain.from_iterable(pattern.ways_of_operand(graph, op, at, way) for at in places)
+    return chain.from_iterable(_ways_of_operands(graph, op, others, more) for more in ways) if others else ways
 
 
 class Match:
