@@ -45,23 +45,23 @@ def _zero_unless_not_finite(match: Match) -> Tensor:
     return match.insert("ADD", result, zeros)
 
 
-#: What a number changes nothing as, by the operator that it is the second operand of, or any of two.
+#: The neutral number of an operator: as its second operand, or as either if it is commutative.
 _NEUTRAL = {"ADD": 0, "SUB": 0, "MUL": 1}
 
 
 def _kept(match: Match) -> Tensor | None:
     """The operand that a sum with zeros, or a product with ones, is."""
     pairs = [match.op.inputs[:2]] if match.op.name == "SUB" else [match.op.inputs[:2], match.op.inputs[1::-1]]
-    neutral, made = _NEUTRAL[match.op.name], match.op.output
-    kept = (x for x, y in pairs if not x.is_constant and y.data is not None and bool((y.data == neutral).all()))
-    return next((x for x in kept if (x.shape, x.dtype) == (made.shape, made.dtype) and made.dtype.is_float), None)
+    neutral, result = _NEUTRAL[match.op.name], match.op.output
+    same = (x for x, y in pairs if not x.is_constant and y.data is not None and bool((y.data == neutral).all()))
+    return next((x for x in same if (x.shape, x.dtype) == (result.shape, result.dtype) and result.dtype.is_float), None)
 
 
 def _no_change(match: Match) -> Tensor:
-    """The model converter drops such operators itself. At sizes that vary nobody may: a result needs an operator."""
-    kept = _kept(match)
-    assert kept is not None
-    return kept
+    """The model converter drops such operators itself. At sizes that vary no tool may: a result needs an operator."""
+    operand = _kept(match)
+    assert operand is not None
+    return operand
 
 
 def _changes(match: Match) -> str | None:

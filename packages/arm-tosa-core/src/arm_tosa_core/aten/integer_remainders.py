@@ -29,19 +29,19 @@ def without_remainders(program: ExportedProgram, elsewhere: Container[Node]) -> 
     Returns:
         None: there are none.
     """
-    found = [node for node in program.graph.nodes if _is_integer_remainder(node) and node not in elsewhere]
-    if not found:
+    remainders = [node for node in program.graph.nodes if _is_integer_remainder(node) and node not in elsewhere]
+    if not remainders:
         return None
     program, twins = copy_with_twins(program)
-    for node in (twins[node] for node in found):
+    for node in (twins[node] for node in remainders):
         x, y = (*node.args, *node.kwargs.values())
         if not isinstance(x, Node):  # there is no quotient of a number by a tensor
             x = _before(node, _aten.full.default, [], x, dtype=node.meta["val"].dtype)
         quotient = _before(node, _aten.floor_divide.default, x, y)
-        whole = _before(node, _aten.mul.Tensor, quotient, y)
-        rest = _before(node, _aten.sub.Tensor, x, whole)
-        node.replace_all_uses_with(rest)
-        program.graph_signature.replace_all_uses(node.name, rest.name)
+        multiple = _before(node, _aten.mul.Tensor, quotient, y)
+        difference = _before(node, _aten.sub.Tensor, x, multiple)
+        node.replace_all_uses_with(difference)
+        program.graph_signature.replace_all_uses(node.name, difference.name)
         program.graph.erase_node(node)
     return program
 
@@ -54,6 +54,6 @@ def _is_integer_remainder(node: Node) -> bool:
 def _before(node: Node, target: Any, *args: Any, **kwargs: Any) -> Node:
     """An operator in front of a node, of whose source it is."""
     with node.graph.inserting_before(node):
-        made: Node = node.graph.call_function(target, args, kwargs)
-    made.meta = {**node.meta, "val": target(*map_arg(args, lambda n: n.meta["val"]), **kwargs)}
-    return made
+        operator: Node = node.graph.call_function(target, args, kwargs)
+    operator.meta = {**node.meta, "val": target(*map_arg(args, lambda n: n.meta["val"]), **kwargs)}
+    return operator

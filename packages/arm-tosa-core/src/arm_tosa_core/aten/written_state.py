@@ -1,4 +1,4 @@
-"""What a program writes to, in a form that ExecuTorch (1.5) gets right: inputs, and buffers with an input's name."""
+"""Written inputs, and buffers with an input's name, in a form that ExecuTorch (1.5) gets right."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .functionalize import functional, is_fresh
 def settle_state(program: ExportedProgram) -> ExportedProgram:
     """The program that writes to copies of its inputs, with buffers that ExecuTorch tells from inputs.
 
-    Of an input that is written to, ExecuTorch makes a result in front of the others. It writes to an input what is
-    written to a buffer of the same name. The program given is left as it is.
+    Of an input that is written to, ExecuTorch makes a result in front of the others. It mistakes an
+    input for a written buffer of the same name. The program given is left as it is.
 
     Warns:
         WrittenInputWarning: it writes to an input; names it, and the line.
@@ -35,8 +35,8 @@ def with_own_inputs(program: ExportedProgram) -> ExportedProgram:
         WrittenInputWarning: it writes to an input; names it, and the line.
     """
     inputs = {n for n in program.graph.find_nodes(op="placeholder") if n.name in program.graph_signature.user_inputs}
-    made = functional(program) if any(_may_write(node, inputs) for node in program.graph.nodes) else program
-    written = {str(spec.target): _node_named(made, spec.arg.name) for spec in _written_inputs(made)}
+    changed = functional(program) if any(_may_write(node, inputs) for node in program.graph.nodes) else program
+    written = {str(spec.target): _node_named(changed, spec.arg.name) for spec in _written_inputs(changed)}
     if not written:
         return program
     places = "; ".join(f"{name}{f' at {line}' if (line := source_line(n)) else ''}" for name, n in written.items())
@@ -58,7 +58,7 @@ def _node_named(program: ExportedProgram, name: str) -> Node:
 
 
 def _may_write(node: Node, inputs: Collection[Node]) -> bool:
-    """Whether an operator in place may write to an input: it, or what may be a view of it, is its operand."""
+    """Whether an operator in place may write to an input: its operand is the input, or may be a view of it."""
     if not mutable(node):
         return False
     operand: Any = node.args[0] if node.args else None
@@ -72,12 +72,12 @@ def _with_copies(program: ExportedProgram, names: Collection[str]) -> ExportedPr
     first = next(node for node in program.graph.nodes if node.op != "placeholder")
     for node in [n for n in program.graph.find_nodes(op="placeholder") if n.name in names]:
         with program.graph.inserting_before(first):
-            made = program.graph.call_function(torch.ops.aten.clone.default, (node,))
-        made.meta = {**node.meta, "val": node.meta["val"].clone()}
-        node.replace_all_uses_with(made, lambda user, made=made: user is not made)
+            copy = program.graph.call_function(torch.ops.aten.clone.default, (node,))
+        copy.meta = {**node.meta, "val": node.meta["val"].clone()}
+        node.replace_all_uses_with(copy, lambda user, copy=copy: user is not copy)
         for spec in program.graph_signature.output_specs:
             if spec.arg.name == node.name:
-                spec.arg.name = made.name
+                spec.arg.name = copy.name
     return program
 
 
@@ -86,23 +86,23 @@ def _with_results_only(program: ExportedProgram) -> ExportedProgram:
     program = copy_program(program)
     specs = program.graph_signature.output_specs
     output = program.graph.output_node()
-    kept = [i for i, spec in enumerate(specs) if spec.kind is not OutputKind.USER_INPUT_MUTATION]
+    positions = [i for i, spec in enumerate(specs) if spec.kind is not OutputKind.USER_INPUT_MUTATION]
     results: Any = output.args[0]
-    output.args = (tuple(results[i] for i in kept),)
-    program.graph_signature.output_specs[:] = [specs[i] for i in kept]
+    output.args = (tuple(results[i] for i in positions),)
+    program.graph_signature.output_specs[:] = [specs[i] for i in positions]
     program.graph.eliminate_dead_code()
     return program
 
 
 def _with_buffers_apart(program: ExportedProgram) -> ExportedProgram:
     signature = program.graph_signature
-    taken = set(map(str, signature.user_inputs))
-    names = {name: _free(name, taken, program) for name in signature.inputs_to_buffers.values() if name in taken}
+    inputs = set(map(str, signature.user_inputs))
+    names = {name: _free(name, inputs, program) for name in signature.inputs_to_buffers.values() if name in inputs}
     return _renamed(program, names) if names else program
 
 
-def _free(name: str, taken: Collection[str], program: ExportedProgram) -> str:
-    while name in taken or name in program.state_dict or name in program.constants:
+def _free(name: str, inputs: Collection[str], program: ExportedProgram) -> str:
+    while name in inputs or name in program.state_dict or name in program.constants:
         name += "_"
     return name
 

@@ -146,7 +146,7 @@ def storage_of(tensor: torch.Tensor) -> int:
 
 
 def fake_mode_of(program: ExportedProgram) -> Any:
-    """What a program has in common with those that are made of it, and with no other; None of one without tensors.
+    """A key of a program and of those made of it, and of no other; None for a program without tensors.
 
     Needs ``FakeTensor.fake_mode``. Without it methods of one program would be judged by each other's constants.
     """

@@ -98,11 +98,11 @@ def _perms_of_tile(match: Match) -> tuple[int, ...] | None:
     if not match.between("tile"):
         return perms
     (x, y) = match.tensor("tile"), match.op.inputs[0]
-    kept = next((axis for axis, perm in enumerate(perms) if axis != perm), 0)  # from here on axes are moved
-    moved = y.rank - kept
-    if x.shape[-moved:] != y.shape[kept:]:
+    prefix = next((axis for axis, perm in enumerate(perms) if axis != perm), 0)  # from here on axes are moved
+    moved = y.rank - prefix
+    if x.shape[-moved:] != y.shape[prefix:]:
         return None
-    return (*range(x.rank - moved), *(perm - y.rank + x.rank for perm in perms[kept:]))
+    return (*range(x.rank - moved), *(perm - y.rank + x.rank for perm in perms[prefix:]))
 
 
 def _not_before_tile(match: Match) -> str | None:
@@ -112,15 +112,15 @@ def _not_before_tile(match: Match) -> str | None:
 
 
 def _repeated(match: Match) -> Tensor:
-    """TRANSPOSE of a TILE becomes TILE of a TRANSPOSE, which moves less; also through a RESHAPE of what it leaves."""
+    """TRANSPOSE of a TILE becomes TILE of a TRANSPOSE, which moves less; also through a RESHAPE of unmoved axes."""
     insert, tile, perms = match.insert, match["tile"], _perms_of_tile(match)
     repeats = tile.inputs[1].data
     assert perms is not None and repeats is not None
-    made = insert("TRANSPOSE", tile.inputs[0], perms=perms)
-    made = insert.like(tile, made, match.graph.shape([int(repeats[perm]) for perm in perms]))
+    tensor = insert("TRANSPOSE", tile.inputs[0], perms=perms)
+    tensor = insert.like(tile, tensor, match.graph.shape([int(repeats[perm]) for perm in perms]))
     for shaped in match.between("tile"):
-        made = insert.like(shaped, made, match.graph.shape(match.op.output.shape))
-    return made
+        tensor = insert.like(shaped, tensor, match.graph.shape(match.op.output.shape))
+    return tensor
 
 
 def _of(op: str) -> Pattern:

@@ -17,19 +17,19 @@ _CHANNELS = {"CONV2D": (0,), "CONV3D": (0,), "TRANSPOSE_CONV2D": (0,), "DEPTHWIS
 
 def _moved_channels(match: Match) -> str | None:
     """Why a constant does not join a convolution."""
-    convolution, constant, other = match["convolution"], match.tensor("constant"), match.op.inputs
-    if match.op.output.shape != other[1 - match.position("constant")].shape:
+    convolution, constant, operands = match["convolution"], match.tensor("constant"), match.op.inputs
+    if match.op.output.shape != operands[1 - match.position("constant")].shape:
         return "the constant repeats the other operand"
     if any(view.inputs[0].shape[-1:] != view.output.shape[-1:] for view in match.between("convolution")):
         return "a RESHAPE moves the channels"
     if not all(x.is_constant for x in convolution.inputs[1:3]):
         return "its weights are computed"
-    known = _per_channel(constant, convolution.output.shape[-1])
-    return "it varies along other axes" if known is None else None
+    numbers = _per_channel(constant, convolution.output.shape[-1])
+    return "it varies along other axes" if numbers is None else None
 
 
 def _folded(match: Match) -> Tensor:
-    """A MUL, ADD or SUB of a constant joins the convolution that makes its other operand for nobody else."""
+    """A MUL, ADD or SUB of a constant joins the convolution before it, if nothing else reads the convolution."""
     graph, op, convolution = match.graph, match.op, match["convolution"]
     numbers = _per_channel(match.tensor("constant"), convolution.output.shape[-1])
     weight, bias = convolution.inputs[1:3]

@@ -48,27 +48,27 @@ def record(kind: type[T], data: Any) -> T:
     Raises:
         UsageError: they are other values.
     """
-    made: T = _typed(kind, data, kind.__name__)
-    return made
+    instance: T = _typed(kind, data, kind.__name__)
+    return instance
 
 
-def _typed(hint: Any, data: Any, what: str) -> Any:
+def _typed(hint: Any, data: Any, subject: str) -> Any:
     kind, parts = get_origin(hint), get_args(hint)
     if kind is UnionType:  # with None
-        return None if data is None else _typed(*(part for part in parts if part is not NoneType), data, what)
+        return None if data is None else _typed(*(part for part in parts if part is not NoneType), data, subject)
     if kind in (list, tuple) and isinstance(data, list):
-        return kind(_typed(parts[0], value, what) for value in data)
+        return kind(_typed(parts[0], value, subject) for value in data)
     if kind is dict and isinstance(data, dict):
-        return {key: _typed(parts[1], value, what) for key, value in data.items()}
+        return {key: _typed(parts[1], value, subject) for key, value in data.items()}
     if is_dataclass(hint) and isinstance(data, dict):
         hints = get_type_hints(hint)
         try:
-            return hint(**{key: _typed(hints[key], value, f"{what}.{key}") for key, value in data.items()})
+            return hint(**{key: _typed(hints[key], value, f"{subject}.{key}") for key, value in data.items()})
         except (KeyError, TypeError) as error:  # a field too many, or too few
-            raise UsageError(f"{what} has the fields {_shown(list(data))}") from error
+            raise UsageError(f"{subject} has the fields {_shown(list(data))}") from error
     if type(data) in ((int, float) if hint is float else (hint,)) and not (type(data) is int and abs(data) >= 2**63):
         return data
-    raise UsageError(f"{what} is {_shown(data)}")
+    raise UsageError(f"{subject} is {_shown(data)}")
 
 
 def operator_name(text: object) -> str:

@@ -1,4 +1,4 @@
-"""Names of TOSA operators that belong together. A class for one target has a name that says what its members share."""
+"""Names of TOSA operators that belong together. A class for one target is named after its members' common property."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps through a graph, from a tensor to what makes it or reads it."""
+"""Steps through a graph, from a tensor to its maker or its readers."""
 
 from __future__ import annotations
 

@@ -44,9 +44,9 @@ _FOLDED: dict[str, Callable[..., torch.Tensor]] = {
 
 
 class Cache(dict[Any, Tensor]):
-    """What is emitted once for all who read it, in order of emission.
+    """Tensors that are emitted once for all their readers, in order of emission.
 
-    ``asked`` notes the keys that somebody looked up, and whether they were there at first.
+    ``asked`` notes the keys that were looked up, and whether they were there at first.
     """
 
     def __init__(self) -> None:
@@ -54,12 +54,12 @@ class Cache(dict[Any, Tensor]):
         self.asked: dict[Any, bool] = {}
 
     def __contains__(self, key: object) -> bool:
-        there = super().__contains__(key)
-        self.asked.setdefault(key, there)
-        return there
+        present = super().__contains__(key)
+        self.asked.setdefault(key, present)
+        return present
 
     def since(self, size: int) -> dict[Any, Tensor]:
-        """What was put in after there were ``size``."""
+        """The tensors that were put in after the first ``size``."""
         return dict(islice(self.items(), size, None)) if len(self) > size else {}
 
 
