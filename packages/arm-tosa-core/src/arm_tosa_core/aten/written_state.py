@@ -54,7 +54,8 @@ def _written_inputs(program: ExportedProgram) -> list[Any]:
 
 
 def _node_named(program: ExportedProgram, name: str) -> Node:
-    return next(node for node in program.graph.nodes if node.name == name)
+    named: Node = next(node for node in program.graph.nodes if node.name == name)
+    return named
 
 
 def _may_write(node: Node, inputs: Collection[Node]) -> bool:

@@ -55,12 +55,13 @@ def record(kind: type[T], data: Any) -> T:
 def _typed(hint: Any, data: Any, subject: str) -> Any:
     kind, parts = get_origin(hint), get_args(hint)
     if kind is UnionType:  # with None
-        return None if data is None else _typed(*(part for part in parts if part is not NoneType), data, subject)
+        (inner,) = (part for part in parts if part is not NoneType)
+        return None if data is None else _typed(inner, data, subject)
     if kind in (list, tuple) and isinstance(data, list):
         return kind(_typed(parts[0], value, subject) for value in data)
     if kind is dict and isinstance(data, dict):
         return {key: _typed(parts[1], value, subject) for key, value in data.items()}
-    if is_dataclass(hint) and isinstance(data, dict):
+    if isinstance(hint, type) and is_dataclass(hint) and isinstance(data, dict):
         hints = get_type_hints(hint)
         try:
             return hint(**{key: _typed(hints[key], value, f"{subject}.{key}") for key, value in data.items()})
