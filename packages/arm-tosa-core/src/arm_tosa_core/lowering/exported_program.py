@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -240,7 +241,12 @@ def source_line(node: torch.fx.Node) -> str:
 
     Of a model that comes whole from an installed package it is that package's, and not PyTorch's.
     """
-    frames = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
+    return _innermost(node.meta.get("stack_trace") or "")
+
+
+@lru_cache(1 << 12)  # layers of one kind come from the same lines
+def _innermost(trace: str) -> str:
+    frames = list(_FRAME.finditer(trace))
     if not frames:
         return ""
     packaged = [f for f in frames if not f["file"].startswith(_TORCH)]

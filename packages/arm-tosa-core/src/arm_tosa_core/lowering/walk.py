@@ -82,7 +82,9 @@ class Walk:
     def _checked(self, node: Node) -> Rejected | None:
         if node.op != "call_function" or node.target is operator.getitem:
             return None
-        return _or_refusal(lambda: next((refusal for check in self._checks if (refusal := check(node))), None))  # type: ignore[no-any-return]
+        refusals = (refusal for check in self._checks if (refusal := check(node)))
+        why: Rejected | None = _or_refusal(lambda: next(refusals, None))
+        return why
 
     def _lowered(self, node: Node) -> Any:
         """The value of a node, or why it has none."""
