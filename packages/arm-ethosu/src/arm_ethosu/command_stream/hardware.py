@@ -13,6 +13,9 @@ TRANSFERS_IN_FLIGHT: dict[Family, int] = {"u55": 1, "u65": 2, "u85": 4}
 #: Bytes per cycle of a memory's port (Vela's ``axi_port_bytes_per_cycle``).
 PORT: dict[Family, float] = {"u55": 8.0, "u65": 16.0, "u85": 16.0}
 
+#: Height and width of Ethos-U85's micro blocks by their number in ACC_FORMAT; the depth is ``macs / (8 * area)``.
+MICRO_BLOCKS_U85: tuple[tuple[int, int], ...] = ((1, 1), (1, 2), (1, 4), (2, 2), (2, 4), (4, 4))
+
 
 def aligned(size: int) -> int:
     """``size`` rounded up to the alignment of transfers."""

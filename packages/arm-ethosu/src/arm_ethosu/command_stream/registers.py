@@ -16,6 +16,9 @@ CONSTANTS, SCRATCH, FAST_SCRATCH = 0, 1, 2
 INTERNAL, INDEXED = 1 << 8, 1 << 11
 #: Storage of a map on Ethos-U85: in memory, in a buffer on chip for the next kernel, or nowhere.
 TILES, CHAINED, NOWHERE = 0, 2, 3
+#: Of the weight format of Ethos-U85: encoded without compression; two of four weights are zero and left out.
+FAST_WEIGHTS, SPARSE_WEIGHTS = 1, 1 << 4
+PART_KERNEL = 1 << 2  # of the stride: the order of weights, and of the work
 
 STOP, CONV, DEPTHWISE, POOL, ELEMENTWISE, RESIZE = 0, 2, 3, 5, 6, 7  # RESIZE on Ethos-U85 alone
 DMA_START, DMA_WAIT, KERNEL_WAIT = 16, 17, 18

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,12 @@ from ..command_stream import registers as r
 from ..command_stream.changed_registers import with_registers
 from ..command_stream.container import accelerator_of, commands_of, with_commands
 from ..command_stream.footprints import constants
-from ..command_stream.hardware import ALIGNMENT
+from ..command_stream.hardware import ALIGNMENT, MICRO_BLOCKS_U85
 from ..command_stream.operations import Operation, operations_of
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
-_FAST = 1  # of the weight format: encoded without compression, and dense
 _HEADER = 32  # bytes before the weights
-_PART_KERNEL = 1 << 2  # of the stride
-_UBLOCKS = (1, 2, 4, 4, 8, 16)  # rows times columns of a micro block, by the accumulators' format
 
 
 @dataclass(frozen=True)
@@ -129,15 +127,15 @@ def _blocks_of_inputs(op: Operation, macs: int) -> int | None:
     plain = (
         op.code == r.CONV
         and not op.parameter
-        and op.registers.get(r.WEIGHT_FORMAT_U85) == _FAST
+        and op.registers.get(r.WEIGHT_FORMAT_U85) == r.FAST_WEIGHTS
         and op.get(r.KERNEL_WIDTH_M1) == op.get(r.KERNEL_HEIGHT_M1) == 0
-        and not op.get(r.KERNEL_STRIDE) & _PART_KERNEL
+        and not op.get(r.KERNEL_STRIDE) & r.PART_KERNEL
         and op.get(r.IFM_PRECISION) >> 2 & 3 <= 1
     )
     form = op.registers.get(r.ACC_FORMAT, 0) >> 8 & 7
-    if not plain or form >= len(_UBLOCKS):
+    if not plain or form >= len(MICRO_BLOCKS_U85):
         return None
-    outputs_at_once = macs // (8 * _UBLOCKS[form])
+    outputs_at_once = macs // (8 * prod(MICRO_BLOCKS_U85[form]))
     depth = 32 if macs <= 256 and outputs_at_once == 16 else 64
     if op.size(r.IFM_DEPTH_M1) % depth or op.size(r.OFM_BLK_DEPTH_M1) % outputs_at_once:
         return None

@@ -2,8 +2,8 @@
 
 Source: Vela 5.2, the published performance estimator of Arm's compiler, and its description of the accelerators: in
 Python ``ethosu/vela/architecture_features.py`` and ``npu_performance.py`` (package ethos-u-vela, Apache-2.0), in C++
-the folder ``regor/architecture``. The figures are Arm's estimates of throughput, not measurements. Limits of queues:
-``max_outstanding_dma`` and ``max_outstanding_kernels`` there. Micro blocks of Ethos-U85: from the command stream.
+the folder ``regor/architecture``. The figures are Arm's estimates of throughput, not measurements. Micro blocks of
+Ethos-U85: from the command stream. Limits of queues and ports: ``command_stream.hardware``.
 """
 
 from __future__ import annotations
@@ -66,8 +66,6 @@ class Facts:
         macs: multiply-accumulate units of a core.
         cores: cores, which share the channels of a result.
         micro_block: of a result, what the MAC array computes at once; on Ethos-U85 the stream says it.
-        axi_bytes: bytes a cycle of one port at the accelerator's clock.
-        kernels, transfers: operations in flight.
         output: rates of the output stage.
         read_buffers: Ethos-U85, beats of read data in flight of the channels for memory to memory, streamed maps,
             weights, fast weights, maps, and scales.
@@ -76,36 +74,29 @@ class Facts:
     macs: int
     cores: int
     micro_block: Size
-    axi_bytes: int
-    transfers: int
     output: OutputRates | OutputRatesU85
     read_buffers: tuple[int, int, int, int, int, int] = (0, 0, 0, 0, 0, 0)
-    kernels: int = 2
 
 
 _U256 = OutputRates(0.625, 1.125, 0.5, 0.375, 0.75, 0.125, 0.25, 1.0)
 
 FACTS: dict[str, Facts] = {
-    "ethos-u55-32": Facts(32, 1, (1, 1, 4), 8, 1, OutputRates(2.0, 3.0, 3.0, 3.0, 6.0, 1.0, 2.0, 1.0)),
-    "ethos-u55-64": Facts(64, 1, (1, 1, 8), 8, 1, OutputRates(1.0, 1.5, 1.5, 1.5, 3.0, 0.5, 1.0, 1.0)),
-    "ethos-u55-128": Facts(128, 1, (1, 2, 8), 8, 1, OutputRates(0.75, 1.25, 0.75, 0.75, 1.5, 0.25, 0.5, 1.0)),
-    "ethos-u55-256": Facts(256, 1, (2, 2, 8), 8, 1, _U256),
-    "ethos-u65-256": Facts(256, 1, (2, 2, 8), 16, 2, _U256),
-    "ethos-u65-512": Facts(
-        256, 2, (2, 2, 8), 16, 2, OutputRates(0.3125, 0.5625, 0.25, 0.1875, 0.375, 0.0625, 0.125, 0.5)
-    ),
+    "ethos-u55-32": Facts(32, 1, (1, 1, 4), OutputRates(2.0, 3.0, 3.0, 3.0, 6.0, 1.0, 2.0, 1.0)),
+    "ethos-u55-64": Facts(64, 1, (1, 1, 8), OutputRates(1.0, 1.5, 1.5, 1.5, 3.0, 0.5, 1.0, 1.0)),
+    "ethos-u55-128": Facts(128, 1, (1, 2, 8), OutputRates(0.75, 1.25, 0.75, 0.75, 1.5, 0.25, 0.5, 1.0)),
+    "ethos-u55-256": Facts(256, 1, (2, 2, 8), _U256),
+    "ethos-u65-256": Facts(256, 1, (2, 2, 8), _U256),
+    "ethos-u65-512": Facts(256, 2, (2, 2, 8), OutputRates(0.3125, 0.5625, 0.25, 0.1875, 0.375, 0.0625, 0.125, 0.5)),
     "ethos-u85-128": Facts(
-        128, 1, (1, 2, 8), 16, 4, OutputRatesU85(0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0), (64, 64, 128, 128, 104, 16)
+        128, 1, (1, 2, 8), OutputRatesU85(0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0), (64, 64, 128, 128, 104, 16)
     ),
     "ethos-u85-256": Facts(
-        256, 1, (2, 2, 8), 16, 4, OutputRatesU85(0.25, 0.25, 0.25, 0.5, 0.5, 0.5, 0.5), (104, 104, 128, 128, 128, 16)
+        256, 1, (2, 2, 8), OutputRatesU85(0.25, 0.25, 0.25, 0.5, 0.5, 0.5, 0.5), (104, 104, 128, 128, 128, 16)
     ),
     "ethos-u85-512": Facts(
         512,
         2,
         (2, 2, 16),
-        16,
-        4,
         OutputRatesU85(0.125, 0.125, 0.25, 0.5, 0.25, 0.25, 0.25),
         (128, 128, 256, 256, 128, 16),
     ),
@@ -113,8 +104,6 @@ FACTS: dict[str, Facts] = {
         1024,
         4,
         (2, 4, 16),
-        16,
-        4,
         OutputRatesU85(0.0625, 0.125, 0.25, 0.5, 0.125, 0.25, 0.125),
         (256, 256, 416, 208, 256, 16),
     ),
@@ -122,8 +111,6 @@ FACTS: dict[str, Facts] = {
         2048,
         4,
         (4, 4, 16),
-        16,
-        4,
         OutputRatesU85(0.03125, 0.0625, 0.125, 0.25, 0.0625, 0.125, 0.0625),
         (256, 256, 512, 256, 256, 16),
     ),
@@ -137,8 +124,6 @@ BLOCKS_IN_PREPARATION = 4
 SCALE_BYTES, SCALE_BURST = 10, 256
 #: Of what a memory's outstanding transactions allow, the part that is used.
 CHANNEL_USE = 0.8
-#: Height and width of Ethos-U85's micro blocks by their number in ACC_FORMAT; the depth is ``macs / (8 * area)``.
-MICRO_BLOCKS_U85: tuple[tuple[int, int], ...] = ((1, 1), (1, 2), (1, 4), (2, 2), (2, 4), (4, 4))
 #: Height and width to which Ethos-U85 rounds the part of the input that a block needs, by MACs and by height and width
 #: of the micro block; for up to 16, up to 32 and more bytes of a pixel's channels, which it rounds to 16, 32, 64 bytes.
 INPUT_UNITS_U85: dict[tuple[int, tuple[int, int]], tuple[tuple[int, int], tuple[int, int], tuple[int, int]]] = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..accelerators import family_of
 from ..command_stream import registers as r
 from ..command_stream.container import Bytes
+from ..command_stream.hardware import KERNELS_IN_FLIGHT, TRANSFERS_IN_FLIGHT
 from ..command_stream.operations import Operation, decode
 from .constants import FACTS
 from .cost import kernel_cost, transfer_cost
@@ -33,8 +34,7 @@ def estimate_stream(
     """
     reader = _Reader(accelerator, system, operators)
     reader.read(decode(cmd_data))
-    facts = FACTS[accelerator]
-    operations = Overlap(reader.steps, facts.kernels, facts.transfers).run()
+    operations = Overlap(reader.steps, KERNELS_IN_FLIGHT, TRANSFERS_IN_FLIGHT[reader.family]).run()
     return reader.timeline(operations)
 
 

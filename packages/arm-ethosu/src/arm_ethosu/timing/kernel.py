@@ -9,13 +9,13 @@ from ..accelerators import Family
 from ..command_stream import registers as r
 from ..command_stream.feature_maps import IFM, IFM2, FeatureMap, computed, inputs, result, upscale, window
 from ..command_stream.footprints import constants
+from ..command_stream.hardware import MICRO_BLOCKS_U85
 from ..command_stream.operations import Operation
 from ..command_stream.tables import table_of
-from .constants import MICRO_BLOCKS_U85, Facts, Size
+from .constants import Facts, Size
 
 _MUL, _ADD, _SUB, _DIV_U85 = 0, 1, 2, 11
 _MAX_POOL, _REDUCE_SUM = 0, 2
-_FAST_WEIGHTS, _SPARSE_WEIGHTS = 1, 1 << 4
 
 
 class Kind(Enum):
@@ -142,7 +142,7 @@ def read_kernel(op: Operation, facts: Facts, family: Family) -> Kernel:
         extent=extent,
         stride=stride,
         upscale=upscale(op),
-        part_kernel=kind is Kind.CONV and bool(op.get(r.KERNEL_STRIDE) & 4),
+        part_kernel=kind is Kind.CONV and bool(op.get(r.KERNEL_STRIDE) & r.PART_KERNEL),
         wide=op.get(r.ACC_FORMAT, 0) & 3 == 1,
         table=table_of(op, family) is not None,
         mul=elementwise and op.parameter == _MUL,
@@ -150,8 +150,8 @@ def read_kernel(op: Operation, facts: Facts, family: Family) -> Kernel:
         max_pool=kind is Kind.POOL and op.parameter == _MAX_POOL,
         div=u85 and elementwise and op.parameter == _DIV_U85,
         swapped=u85 and (precision >> 11 & 7 in (1, 3, 7) or precision >> 9 & 3 == 2),
-        sparse=u85 and bool(weights & _SPARSE_WEIGHTS),
-        fast_weights=u85 and bool(weights & _FAST_WEIGHTS),
+        sparse=u85 and bool(weights & r.SPARSE_WEIGHTS),
+        fast_weights=u85 and bool(weights & r.FAST_WEIGHTS),
         weights=_stream(op, r.WEIGHT_REGION, family),
         scales=_stream(op, r.SCALE_REGION, family),
         blockdep=op.get(r.BLOCKDEP, 0),

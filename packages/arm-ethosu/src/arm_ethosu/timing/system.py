@@ -7,8 +7,9 @@ from os import PathLike
 
 from arm_tosa_core.support.errors import UsageError
 
+from ..accelerators import family_of
+from ..command_stream.hardware import PORT
 from ..vela_ini import VelaIni, locate
-from .constants import FACTS
 
 #: Of the regions that Vela's streams use: constants, the arena of feature maps, and the cache beside a slow arena.
 REGIONS = ("const", "arena", "cache")
@@ -73,7 +74,7 @@ def system_of(
     ini = VelaIni(locate(config_ini))
     ini.require(system_config, memory_mode)
     ports = {port: ini.system_value(system_config, f"{port.lower()}_port") or "Sram" for port in ("Axi0", "Axi1")}
-    width = FACTS[accelerator].axi_bytes
+    width = PORT[family_of(accelerator)]
 
     def number(name: str, default: float) -> float:
         text = ini.system_value(system_config, name)
