@@ -122,6 +122,12 @@ def test_quantization_leaves_samples() -> None:
     torch.testing.assert_close(quantized.converted(sample), 2 * torch.linspace(-2, 2, 8).relu(), atol=0.05, rtol=0)
 
 
+@pytest.mark.parametrize("flow", FLOWS)
+def test_sizes_that_data_decide(flow: str) -> None:
+    """Behind a view, of which the CPU reads a copy."""
+    run(Model(lambda x: x[..., ::2].t()[torch.tensor([True, False, True])]), (torch.rand(3, 6),), flow)
+
+
 class Picked(torch.nn.Module):
     """Picks elements at constant places, which a target that gathers nothing takes where they are few runs."""
 

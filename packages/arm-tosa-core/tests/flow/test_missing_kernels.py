@@ -26,6 +26,8 @@ CASES: list[tuple[Callable[..., Any], list[str]]] = [
     (lambda net, x: torch.sort(x)[0], ["aten::sort.values"]),
     (lambda net, x: torch.searchsorted(x[0, 0, 0].contiguous(), x), ["aten::searchsorted.Tensor_out"]),
     (lambda net, x: torch.topk(x, 2)[0], []),
+    (lambda net, x: x.view(torch.int32), ["aten::view_copy.dtype_out"]),
+    (lambda net, x: x[0, :, :1].squeeze().t(), []),
     (lambda net, x: torch.cumsum(x.view(4, 64).transpose(0, 1), 0).clone()[1:].to(torch.int32), []),
     (lambda net, x: torch.nn.functional.gelu(net.conv(x)).unfold(2, 2, 1), []),
 ]

@@ -138,7 +138,8 @@ class _Walk:
     def _result(self, node: Node) -> Any:
         """The fake result of an operator, of the fake tensors that it reads."""
         target: Any = node.target
-        if target is not operator.getitem and not isinstance(target, OpOverload):
+        decided_by_data = "unbacked_bindings" in node.meta  # another run would make other symbols of its sizes
+        if decided_by_data or (target is not operator.getitem and not isinstance(target, OpOverload)):
             return node.meta["val"]
 
         def operand(n: Node) -> Any:

@@ -149,26 +149,26 @@ def is_written(target: Any) -> bool:
 def missing_kernel(target: Any) -> str:
     """ExecuTorch's name of an operator that stays on the CPU, if the runtime installed here has no such kernel.
 
-    Empty if it has one, or needs none: views, of which ExecuTorch makes copies of its own, and calls of no operator.
+    Empty if it has one, or needs none. ExecuTorch makes copies of views, where there is such an operator.
     Needs the same as ``_out_variant`` and ``registered_kernels``. Without it only loading a program tells.
     """
-    from .torch import OpOverload, is_mutable, schema_of
+    from .torch import OpOverload, is_mutable, overload_named, schema_of
 
     if not is_written(target):
         return str(target)
     overload = aten_overload(target)
     if not isinstance(overload, OpOverload) or is_mutable(overload):
         return ""
-    schema = schema_of(overload)
+    schema, view = schema_of(overload), None
     if any(value.alias_info is not None for value in (*schema.arguments, *schema.returns)):
-        return ""
-    variant = _out_variant(overload)
-    if variant is None:
-        return str(schema.name)
-    schema = schema_of(variant)
+        copying = overload_named(f"{schema.name}_copy", schema.overload_name)
+        if copying is None:
+            return ""
+        overload, view = copying, overload
+    schema = schema_of(_out_variant(overload) or overload)  # sizes are read by kernels without an out variant
     name = f"{schema.name}.{schema.overload_name}".rstrip(".")
     kernels = registered_kernels()
-    return "" if not kernels or name in kernels else name
+    return "" if not kernels or name in kernels or view in default_decompositions() else name
 
 
 @functools.cache
