@@ -106,10 +106,9 @@ def quantize_model(model: CachedModel, quantizer: TOSAQuantizer, texts: Sequence
     program = export(model, calls[0], dynamic_shapes=shapes, prefer_deferred_runtime_asserts_over_guards=True)
     states = {f"cache_{i}": i + 1 for i in range(len(calls[0][2]))}
     converted = quantize_program(program, quantizer, calls, states=states).converted
-    scale = _to_integers(converted)
+    integers, scale = _to_integers(converted)
     inputs = [node for node in converted.graph.nodes if node.op == "placeholder"][-len(states) :]
-    kinds = [node.meta["integers"] for node in inputs]
-    empty = [torch.zeros_like(part, dtype=kind) for part, kind in zip(calls[0][2], kinds, strict=True)]
+    empty = [torch.zeros_like(part, dtype=integers[node]) for part, node in zip(calls[0][2], inputs, strict=True)]
     return QuantizedModel(converted, empty, scale)
 
 
@@ -126,11 +125,16 @@ def _reading(model: CachedModel, text: Sequence[int], tokens: int) -> Iterator[C
         write_rows(cache, rows, start, tokens)
 
 
-def _to_integers(module: GraphModule) -> float:
-    """Removes quantize nodes at inputs and dequantize nodes at results; returns the scale of the first result."""
+def _to_integers(module: GraphModule) -> tuple[dict[Node, torch.dtype], float]:
+    """Removes quantize nodes at inputs and dequantize nodes at results.
+
+    Returns:
+        the types of the inputs that are integers now, and the scale of the first result.
+    """
+    integers: dict[Node, torch.dtype] = {}
     for node in module.graph.find_nodes(op="placeholder"):
         for user in [user for user in node.users if is_quantize(user)]:
-            node.meta["integers"] = user.args[5]
+            integers[node] = cast(torch.dtype, user.args[5])
             user.replace_all_uses_with(node)
             module.graph.erase_node(user)
     output = module.graph.output_node()
@@ -142,4 +146,4 @@ def _to_integers(module: GraphModule) -> float:
     scale: Any = results[0].args[1]
     module.graph.eliminate_dead_code()
     module.recompile()
-    return float(scale)
+    return integers, float(scale)
