@@ -81,7 +81,6 @@ def ethos_u_target(
             ports=_ports,
             with_names=with_names,
             without_names=_without_names,
-            joins_int48_rescales=family == "u85",
         ),
         host=Host(
             run=_run if find_spec("arm_runtime") else None,

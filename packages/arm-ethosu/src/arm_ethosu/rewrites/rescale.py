@@ -111,7 +111,9 @@ _OF_NARROW = Pattern(
 )
 _OF_RESIZE = Pattern("RESCALE", {0: Pattern("RESIZE", dtype=POOLABLE, through=VIEWS)}, dtype=POOLABLE, where=is_by_one)
 
-ONE_RESCALE = pattern_rewrite("one_rescale_from_int48", Stage.LEGALIZE, _OF_RESCALE, _one_rescale, _not_one)
+ONE_RESCALE = pattern_rewrite(
+    "one_rescale_from_int48", Stage.LEGALIZE, _OF_RESCALE, _one_rescale, _not_one, rounds=True
+)
 SCALES_OF_PARTS = pattern_rewrite("scales_of_parts", Stage.LEGALIZE, _OF_PARTS, _scales_of_parts)
 CAST_TO_INT32 = pattern_rewrite("wide_copy", Stage.LEGALIZE, _OF_NARROW, _cast_to_int32, _not_narrow)
 RESIZED_U55 = pattern_rewrite("resized", Stage.LEGALIZE, _OF_RESIZE, _resized, _not_resized)

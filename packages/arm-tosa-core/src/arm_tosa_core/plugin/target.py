@@ -162,8 +162,6 @@ class Compiler:
         with_names: moves bytes of one program's payloads to named data: bytes that several of them share, and all
             weights if a ``.ptd`` file is named. None: payloads have no names.
         without_names: puts the data of each name back into a payload. None: payloads have no names.
-        joins_int48_rescales: it makes one of two RESCALEs from INT48 in a row, with a factor of 15 bits: a result may
-            be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
     """
 
     compile: Callable[[bytes, Mapping[str, str]], bytes] | None = None
@@ -177,7 +175,6 @@ class Compiler:
     ports: Callable[[bytes], tuple[Sequence[Port], Sequence[Port]]] | None = None
     with_names: Callable[[Sequence[bytes], str | None], WithNames] | None = None
     without_names: Callable[[bytes, Mapping[str, bytes]], bytes] | None = None
-    joins_int48_rescales: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ class OpCase:
         inputs: per input a shape (normally distributed float32), or a function of a generator to a tensor.
         refuses: scheme to a part of the reason with which it must be refused. Other schemes must delegate all of it.
         needs_float: schemes in which a part computes in float: refused by targets that have integers only.
-        coarse: how many quanta results of int16 may be off on a target that ``joins_int48_rescales``; else one.
+        coarse: how many quanta results of int16 may be off on a target with a rewrite that ``rounds``; else one.
         coarse_int8: how many those of int8 may be off: where a quotient makes more of the quantum by which a root of
             16 bits, a table with lines between its points, may be off.
         tolerance: relative and absolute, for float results.
@@ -50,11 +50,11 @@ class OpCase:
     coarse_int8: int = 1
     tolerance: tuple[float, float] = (1e-4, 1e-5)
 
-    def allowed(self, scheme: str, joins_int48_rescales: bool = False) -> int:
-        """Quanta that integer results may be off in this scheme, on a target that joins RESCALEs or not."""
+    def allowed(self, scheme: str, rounds: bool = False) -> int:
+        """Quanta that integer results may be off in this scheme, on a target with a rewrite that rounds, or without."""
         if scheme == "int8":
             return self.coarse_int8
-        return self.coarse if scheme == "int16" and joins_int48_rescales else 1
+        return self.coarse if scheme == "int16" and rounds else 1
 
     def module(self) -> torch.nn.Module:
         """The module, in eval mode, its parameters the same at every call."""

@@ -231,11 +231,12 @@ def pattern_rewrite(
     replacement: Replacement,
     check: Callable[[Match], str | None] | None = None,
     through: frozenset[str] = frozenset(),
+    rounds: bool = False,
 ) -> Rewrite:
     """The rewrite that replaces what a pattern finds.
 
     Args:
-        name, stage: as of ``Rewrite``.
+        name, stage, rounds: as of ``Rewrite``.
         pattern: what is looked for; the rewrite is tried at each operator of its names.
         replacement: makes what takes the place of ``match.op.output``; or, where it returns a mapping, of operands of
             ``match.op``. The first line of its docstring is why the rewrite applies.
@@ -259,4 +260,4 @@ def pattern_rewrite(
         return False
 
     apply.__doc__ = replacement.__doc__
-    return Rewrite(name, stage, pattern.names, apply, through | pattern.looks_through)
+    return Rewrite(name, stage, pattern.names, apply, through | pattern.looks_through, rounds)

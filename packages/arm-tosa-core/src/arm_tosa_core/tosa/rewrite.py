@@ -59,6 +59,8 @@ class Rewrite:
             (``graph.replace``), and leave dead ones.
         through: the TOSA operators through which it looks at others, however many there are in a row. It is tried
             again where something changed within two operators, besides those of these names.
+        rounds: a result may be off by a quantum after it. The conformance kit grants some composites of 16 bits more
+            on targets that have such a rewrite.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Rewrite:
     ops: tuple[str, ...]
     apply: Callable[[Graph, Op], bool | str]
     through: frozenset[str] = frozenset()
+    rounds: bool = False
 
     def __post_init__(self) -> None:
         """Refuses a stage in which it would not run.
