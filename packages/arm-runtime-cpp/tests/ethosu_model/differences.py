@@ -77,6 +77,16 @@ def _transposed_reshaped_table(m: Maker) -> Tensor:
     return m.op("TABLE", m.op("RESHAPE", moved, m.graph.shape((1, 8, 16, 8))), m.random(I8, -128, 128, 256))
 
 
+def _two_with_out_pad(m: Maker) -> Tensor:
+    """Two transposed convolutions of equal scales, whose last row and column have the bias alone."""
+    x, made = m.input(I8, 1, 3, 4, 5), []
+    for _ in range(2):
+        weights, bias = m.random(I8, -127, 128, 6, 3, 3, 5), m.random(I32, -9000, 9000, 6)
+        operands, attrs = (weights, bias, *[m.const(I8, [0])] * 2), {"out_pad": (0, 1, 0, 1), "stride": (2, 2)}
+        made.append(m.rescale(m.op("TRANSPOSE_CONV2D", x, *operands, **attrs), I8, 5e-3))
+    return m.sum("ADD", *made, 19)
+
+
 def _tied(m: Maker, op: str, dtype: DType) -> Tensor:
     """Three convolutions of one image with the same weights and scales, and other biases."""
     x, results = m.input(dtype, 1, 4, 5, 2), []
@@ -533,6 +543,7 @@ ROWS = {
     "nearest neighbour, unequal factors": Row(_resize, "ethos-u65-256"),
     "equal weights, other biases": Row(lambda m: _tied(m, "CONV2D", I8), "ethos-u55-128"),
     "equal weights of INT16, other biases": Row(lambda m: _tied(m, "CONV2D", I16), "ethos-u65-256"),
+    "results behind the last window of two transposed convolutions": Row(_two_with_out_pad, "ethos-u55-128"),
     "equal weights by channel, other biases": Row(lambda m: _tied(m, "DEPTHWISE_CONV2D", I8), "ethos-u85-256"),
     "matrix of 65537 rows": Row(_matmul, "ethos-u55-128", True),
     "transposed convolution, 65537 rows": Row(
