@@ -15,7 +15,7 @@ from arm_tosa_core.exir.program_estimate import estimate_program
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.quantize.annotate.wide_results import ASKED, ENERGY, STATE, STREAM
 from arm_tosa_core.quantize.decision_costs import decision_costs
-from arm_tosa_core.quantize.decisions import CORRECTED, EQUALIZED, OWN_SCALE, WIDE_RESULT
+from arm_tosa_core.quantize.decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, WIDE_RESULT
 from arm_tosa_core.tosa.loader import load
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
@@ -125,7 +125,8 @@ def test_a_cost_is_that_of_leaving_it_out(name: str) -> None:
 
 def test_what_changes_constants_only_is_free() -> None:
     found = costs(Uneven, [IMAGE], counting())
-    assert found[EQUALIZED, ""] == found[CORRECTED, ""] == 0
+    assert {EQUALIZED, ROUNDED, CORRECTED} <= {kind for kind, _ in found}
+    assert found[EQUALIZED, ""] == found[ROUNDED, ""] == found[CORRECTED, ""] == 0
 
 
 def test_all_that_was_asked_for_in_16_bits_has_a_cost() -> None:

@@ -15,14 +15,14 @@ from torch.export import ExportedProgram
 from ..exir.program_estimate import estimate_program
 from ..plugin.target import Target
 from .annotate.wide_results import STATE
-from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, WIDE_RESULT, Decision
+from .corrections.catalogue import CORRECTIONS
+from .decisions import OWN_SCALE, WIDE_RESULT, Decision
 from .post_training import quantize_program
 from .probe.calls import SAMPLES, Sample, as_call
 from .probe.states import States
 from .quantizer import TOSAQuantizer
 
-#: Decisions that change the numbers of constants, and no operator.
-_FREE = {EQUALIZED, CORRECTED}
+_FREE = {correction.kind for correction in CORRECTIONS if correction.is_free}
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ def decision_costs(
     """The cost of what quantization decided, by kind and reason.
 
     The program is quantized and estimated once more as it is, and then once without each reason. What follows from a
-    reason is left out with it, such as operands that have 16 bits because they are added to a sum that has. So costs
-    of two reasons need not add up. Equalization and bias
-    correction change constants only, and cost 0. What cannot be left out is not known: states, and everything if the
-    quantizer has no compile spec, or its target no estimate.
+    reason is left out with it, such as operands that have 16 bits because they are added to a sum that has. So costs of
+    two reasons need not add up. Equalization, rounding and bias correction change constants only, and cost 0. What
+    cannot be left out is not known: states, and everything if the quantizer has no compile spec, or its target no
+    estimate.
 
     Args:
         program, quantizer, samples, states: as ``quantize_program`` was given them.

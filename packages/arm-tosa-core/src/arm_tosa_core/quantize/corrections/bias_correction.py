@@ -25,7 +25,7 @@ def correct_biases(converted: GraphModule, inputs: LayerInputs) -> dict[str, Non
         The names of the layers.
     """
     nodes = {node.name: node for node in converted.graph.nodes}
-    changed = {}
+    changed: dict[str, None] = {}
     for layer in inputs.layers:
         rounded = constant(nodes[layer.name].args[1])
         if rounded is None:

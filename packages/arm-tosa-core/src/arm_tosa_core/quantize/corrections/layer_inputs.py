@@ -121,11 +121,13 @@ def _mean(
     layer: Layer, node: Node, args: Sequence[Any], result: torch.Tensor, arguments: Mapping[str, Any]
 ) -> torch.Tensor:
     """The mean of what each weight is multiplied with, over the positions of a channel of the result."""
-    x, weight = args[0], layer.weight
+    x: torch.Tensor = args[0]
+    weight = layer.weight
     if layer.is_transposed:
         with torch.enable_grad():
             own, target = weight.clone().requires_grad_(), node.target
             assert callable(target)
+            total: torch.Tensor
             (total,) = torch.autograd.grad(target(x, own, None, *args[3:], **node.kwargs).sum(), own)
         channels = weight.shape[1] * layer.groups
         return total * channels / result.numel()
