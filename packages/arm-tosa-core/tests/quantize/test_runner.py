@@ -53,14 +53,40 @@ class Writes(torch.nn.Module):
         return self.last(torch.relu(self.layer(x))) + self.total
 
 
-def test_keyword_arguments_have_any_order() -> None:
+class Nested(TwoInputs):
+    """The same, with inputs in a dictionary."""
+
+    def forward(self, given: dict[str, torch.Tensor]) -> torch.Tensor:  # type: ignore[override]
+        return super().forward(**given)
+
+
+class Positional(TwoInputs):
+    """The same, with inputs by position."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return super().forward(x=x, y=y)
+
+
+def turned(call: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return dict(reversed(call.items()))
+
+
+@pytest.mark.parametrize(
+    ("net", "exported", "other"),
+    [
+        (TwoInputs, lambda call: ((), call), lambda call: ((), turned(call))),
+        (Nested, lambda call: ((call,), {}), lambda call: ((turned(call),), {})),
+        (Positional, lambda call: (tuple(call.values()), {}), lambda call: ((), turned(call))),
+    ],
+)
+def test_one_call_is_written_in_several_ways(
+    net: Callable[[], torch.nn.Module], exported: Callable[..., Any], other: Callable[..., Any]
+) -> None:
     calls = [{name: numbers((4, 8), seed) * reach for name, reach in RANGES.items()} for seed in range(3)]
-    program = torch.export.export(TwoInputs().eval(), (), calls[0])
-    one, other = (
-        quantize_program(program, quantizer(), [((), order(call)) for call in calls]).converted
-        for order in (dict, lambda call: dict(reversed(call.items())))
-    )
-    assert torch.equal(one(**calls[0]), other(**calls[0]))
+    args, kwargs = exported(calls[0])
+    program = torch.export.export(net().eval(), args, kwargs)
+    one, two = (quantize_program(program, quantizer(), list(map(way, calls))).converted for way in (exported, other))
+    assert torch.equal(one(*args, **kwargs), two(*args, **kwargs))
 
 
 def test_samples_and_buffers_are_left_as_they_are() -> None:
@@ -77,7 +103,7 @@ def test_samples_and_buffers_are_left_as_they_are() -> None:
 
 def test_a_call_with_other_inputs_is_told() -> None:
     program = torch.export.export(Writes().eval(), (numbers((4, 8), 0),))
-    with pytest.raises(UsageError, match="a sample has 2 inputs, and the model has 1: x"):
+    with pytest.raises(UsageError, match=r"no call of the model, whose inputs are \(x\): too many positional"):
         quantize_program(program, quantizer(), [(numbers((4, 8), 0), numbers((4, 8), 0))])
     assert not program.state_dict["total"].any()
 

@@ -21,6 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode as FakeTensorMode
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import Graph, GraphModule
+from torch.fx._pytree import tree_flatten_spec
 from torch.fx.experimental.proxy_tensor import make_fx as make_fx
 from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols as has_free_unbacked_symbols
 from torch.fx.experimental.symbolic_shapes import statically_known_true
@@ -154,14 +155,23 @@ def fake_mode_of(program: ExportedProgram) -> Any:
     return next((meta.fake_mode for meta in metas if isinstance(meta, FakeTensor)), None)
 
 
-def keyword_arguments(module: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of a call in the order in which an exported module has its inputs.
+def call_structure(module: Any) -> Any:
+    """The structure of the arguments and keyword arguments that an exported module was exported with.
 
-    Needs ``GraphModule._in_spec`` of exported modules. Without it they stay in the caller's order.
+    Needs ``GraphModule._in_spec`` of exported modules. Without it calls cannot be told from one another.
     """
-    structure = getattr(module, "_in_spec", None)
-    names = [] if structure is None else structure.child(1).context or []
-    return {name: arguments[name] for name in names if name in arguments} | dict(arguments)
+    return module._in_spec
+
+
+def flat_call(module: Any, arguments: Sequence[Any]) -> list[Any]:
+    """The leaves of a call of an exported module, by the keys of its dictionaries; ``arguments`` in its order.
+
+    Needs ``torch.fx._pytree.tree_flatten_spec``, which exported modules call themselves.
+    """
+    structure = call_structure(module)
+    positional, names = structure.child(0).num_children, structure.child(1).context or []
+    call = (tuple(arguments[:positional]), dict(zip(names, arguments[positional:], strict=True)))
+    return list(tree_flatten_spec(call, structure))
 
 
 def program_like(

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from ...compat.torch import tree_flatten, tree_unflatten
 from ...lowering.exported_program import is_dequantize, is_quantize
 from ...lowering.rule_set import RuleSet
 from ..annotate.node_roles import is_layer
-from ..probe.calls import Sample, inputs_of
+from ..probe.calls import Sample
 from ..probe.judge import estimate
 from ..probe.runner import Runner, run
 from .bias_correction import add_to_bias, channel_means, constant
@@ -40,8 +41,7 @@ def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequenc
     layers = _last_layers(converted, rules)
     if not layers:
         return
-    given: list[Sample] = [(tuple(inputs_of(exact, sample)), {}) for sample in samples]
-    calls = given + [other for call in given for other in _others(call)] if len(given) < _ENOUGH else given
+    calls = [*samples, *(other for call in samples for other in _others(call))] if len(samples) < _ENOUGH else samples
     errors: dict[int, list[torch.Tensor]] = {place: [] for place in layers}
     results: dict[Node, torch.Tensor] = {}  # before they are rounded, which is not for a bias to mend
 
@@ -53,7 +53,7 @@ def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequenc
     for number, (_, (wanted, _)) in enumerate(run(calls, Runner(exact), noisy), 1):
         if not all(wanted[place].numel() for place in layers):
             continue
-        seen += number <= len(given)
+        seen += number <= len(samples)
         for place, (layer, rank) in layers.items():
             errors[place].append(channel_means(wanted[place].double() - results[layer].double(), rank))
         if number == 2 and not any(_agreed(found, seen).any() for found in errors.values()):
@@ -81,7 +81,11 @@ def _others(call: Sample) -> list[Sample]:
     """Stand-ins for further calls: the same numbers reversed along the last axis, moved on by half of it, and both."""
 
     def each(call: Sample, change: Callable[[torch.Tensor], torch.Tensor]) -> Sample:
-        return tuple(change(x) if isinstance(x, torch.Tensor) and x.dim() else x for x in call[0]), {}
+        inputs, structure = tree_flatten(call)
+        made: Sample = tree_unflatten(
+            [change(x) if isinstance(x, torch.Tensor) and x.dim() else x for x in inputs], structure
+        )
+        return made
 
     reversed_ = each(call, lambda x: x.flip(-1))
     moved = [each(of, lambda x: x.roll(x.shape[-1] // 2, -1)) for of in (call, reversed_)]

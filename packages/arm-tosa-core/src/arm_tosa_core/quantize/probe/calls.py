@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 import torch
 from torch.fx import GraphModule
 
-from ...compat.torch import keyword_arguments, tree_leaves
+from ...compat.torch import flat_call, tree_leaves
 from ...support.errors import UsageError
 
 #: Arguments and keyword arguments of one call of a model.
@@ -41,14 +42,14 @@ def inputs_of(module: GraphModule, sample: Sample) -> list[Any]:
     """The inputs of a call, one for each placeholder of an exported module.
 
     Raises:
-        UsageError: the call has more or fewer.
+        UsageError: it is no call of the module.
     """
     args, kwargs = sample
-    inputs = list(tree_leaves((args, keyword_arguments(module, kwargs))))
-    names = [str(node.target) for node in module.graph.find_nodes(op="placeholder")]
-    if len(inputs) != len(names):
-        raise UsageError(f"a sample has {len(inputs)} inputs, and the model has {len(names)}: {', '.join(names)}")
-    return inputs
+    takes = signature(module.forward)
+    try:
+        return flat_call(module, list(takes.bind(*args, **kwargs).arguments.values()))
+    except (TypeError, ValueError, LookupError) as error:
+        raise UsageError(f"a sample is no call of the model, whose inputs are {takes}: {error}") from error
 
 
 def is_empty(sample: Sample) -> bool:

@@ -8,11 +8,11 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
-from ...compat.torch import keyword_arguments, tree_flatten, tree_leaves, tree_unflatten
+from ...compat.torch import call_structure, tree_leaves, tree_unflatten
 from ...lowering.exported_program import user_results
 from ...support.errors import UsageError
 from .buffers import unwritten
-from .calls import Sample
+from .calls import Sample, inputs_of
 from .runner import Runner
 
 #: Name of an input: name or index of the output that is its number in the next call.
@@ -107,11 +107,11 @@ def with_carried_states(module: GraphModule, states: Mapping[str, int], samples:
         return
     run, carried = Runner(module), dict[int, torch.Tensor]()
     with unwritten(module):
-        for args, kwargs in samples:
-            inputs, structure = tree_flatten((args, keyword_arguments(module, kwargs)))
+        for sample in samples:
+            inputs = inputs_of(module, sample)
             for place, tensor in carried.items():
                 inputs[place] = tensor
-            yield tree_unflatten(inputs, structure)
+            yield tree_unflatten(inputs, call_structure(module))
             outputs = run.outputs(inputs)
             carried = {places.index(name): outputs[index].clone() for name, index in states.items() if name in whole}
 
