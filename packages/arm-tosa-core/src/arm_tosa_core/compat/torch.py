@@ -166,7 +166,8 @@ def call_structure(module: Any) -> Any:
 def flat_call(module: Any, arguments: Sequence[Any]) -> list[Any]:
     """The leaves of a call of an exported module, by the keys of its dictionaries; ``arguments`` in its order.
 
-    Needs ``torch.fx._pytree.tree_flatten_spec``, which exported modules call themselves.
+    Needs ``torch.fx._pytree.tree_flatten_spec``, which exported modules call themselves. Without it inputs of a sample
+    would change places where its dictionaries have another order.
     """
     structure = call_structure(module)
     positional, names = structure.child(0).num_children, structure.child(1).context or []
