@@ -71,6 +71,7 @@ template <typename Struct>
 std::vector<Struct> read_structs(const Struct* given, size_t count, const std::string& what) {
     if (count != 0 && given == nullptr) throw std::invalid_argument(what + "s are NULL");
     std::vector<Struct> out;
+    out.reserve(count);
     for (size_t i = 0; i < count; ++i) out.push_back(read_struct(element(given, i)));
     return out;
 }
