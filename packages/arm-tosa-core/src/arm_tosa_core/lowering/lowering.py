@@ -173,8 +173,10 @@ class Lowering:
             raise Rejected(f"is a {node.op} node, not an operator")
         if node.target is operator.getitem:
             result = self.values[node.args[0]][node.args[1]]  # type: ignore[index]
-            if isinstance(result, Rejected) and node.users:
-                raise result
+            if isinstance(result, Rejected):
+                if node.users:
+                    raise result
+                return None  # nobody reads it
             return result
         if node.target is torch.ops.higher_order.while_loop:
             self.builder.origin = origin(node)
