@@ -36,10 +36,15 @@ class Differs(Rejected):
 
 
 class Dependence:
-    """Compares what was lowered at several points; the first is that of the largest sizes."""
+    """Compares what was lowered at several points.
 
-    def __init__(self, points: Sequence[Point]) -> None:
-        self.points = points
+    Args:
+        points: the first is that of the largest sizes.
+        least: that of the smallest sizes, where nothing was lowered.
+    """
+
+    def __init__(self, points: Sequence[Point], least: Point) -> None:
+        self.points, self.least = points, least
 
     def difference(self, ops: Sequence[Op], *, thorough: bool = False) -> str | None:
         """What in the operators, the same one of each point, is no expression of the symbols; None if all is.
@@ -60,6 +65,9 @@ class Dependence:
         for tensors in zip(*(op.outputs for op in ops), strict=True):
             if not self._fits_all([t.shape for t in tensors]):
                 return f"has a {first.name} with results of shapes {self._listed([t.shape for t in tensors])}"
+            for sizes in zip(*(t.shape for t in tensors), strict=True):
+                if not 1 <= (size := self._at_least(sizes)) <= sizes[0]:
+                    return f"has a {first.name} with a result of size {size} where {_said(self.least)}"
         return None
 
     def check(self, graphs: Sequence[Graph]) -> None:
@@ -119,7 +127,15 @@ class Dependence:
             return False
         return sum(1 for _ in self._expressions(numbers)) == 1
 
-    def _expressions(self, numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    def _at_least(self, numbers: Sequence[int]) -> int:
+        """What the expression of these numbers is where sizes are the smallest."""
+        if all(n == numbers[0] for n in numbers):
+            return numbers[0]
+        factor, offset, names = next(self._expressions(numbers))
+        return factor * prod(self.least[name] for name in names) + offset
+
+    def _expressions(self, numbers: Sequence[int]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        """Factor, offset and symbols of each expression with these numbers."""
         names = list(self.points[0])
         for chosen in chain.from_iterable(combinations(names, n) for n in range(1, len(names) + 1)):
             at = [prod(point[name] for name in chosen) for point in self.points]
@@ -129,14 +145,18 @@ class Dependence:
             factor, rest = divmod(numbers[other] - numbers[0], at[other] - at[0])
             offset = numbers[0] - factor * at[0]
             if factor and not rest and all(factor * p + offset == n for p, n in zip(at, numbers, strict=True)):
-                yield factor, offset
+                yield factor, offset, chosen
 
     def _listed(self, values: Sequence[Any]) -> str:
         """ "4 (s77 = 8), 5 (s77 = 7)"."""
         return ", ".join(
-            f"{list(v) if isinstance(v, (tuple, list)) else v} ({', '.join(f'{k} = {n}' for k, n in point.items())})"
+            f"{list(v) if isinstance(v, (tuple, list)) else v} ({_said(point)})"
             for v, point in zip(values, self.points, strict=True)
         )
+
+
+def _said(point: Point) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in point.items())
 
 
 def _numbers(tensor: Tensor) -> list[int]:

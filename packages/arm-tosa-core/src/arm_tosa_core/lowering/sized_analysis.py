@@ -49,7 +49,9 @@ def analyse_sizes(
                 ]
             )
         earlier[:] = made
-        found = _different(made, points) or _unsaid(made[0]) or _unlike(program, target, made[0], sizes, known)
+        found = (
+            _different(made, points, sizes.least) or _unsaid(made[0]) or _unlike(program, target, made[0], sizes, known)
+        )
         if not found:
             return made[0]
         refused.update(found)
@@ -136,7 +138,7 @@ def _network(inputs: Sequence[Node], sizes: Sizes, points: Sequence[Point], grap
     said = {size_symbol(size) for node in inputs for size in symbolic_sizes(node)}
     symbols = tuple(symbol for symbol in sizes.symbols if symbol.name in said)
     own: list[Point] = [{symbol.name: point[symbol.name] for symbol in symbols} for point in points]
-    Dependence(own).check(graphs)
+    Dependence(own, sizes.least).check(graphs)
     different = [i for i, point in enumerate(own) if point not in own[:i]]
     return Network(graphs[0], symbols, [(own[i], graphs[i]) for i in different[1:]])
 
@@ -186,9 +188,9 @@ def _unsaid(analysis: Analysis) -> dict[Node, Rejected]:
     return found
 
 
-def _different(made: Sequence[Analysis], points: Sequence[Point]) -> dict[Node, Rejected]:
+def _different(made: Sequence[Analysis], points: Sequence[Point], least: Point) -> dict[Node, Rejected]:
     """Nodes that the target takes at the largest sizes, and otherwise or not at all at others."""
-    dependence = Dependence(points)
+    dependence = Dependence(points, least)
     found: dict[Node, Rejected] = {}
     for node in made[0].accepted:
         for analysis, point in zip(made[1:], points[1:], strict=True):

@@ -77,6 +77,11 @@ class Sizes:
         """The most of every symbol."""
         return {symbol.name: symbol.most for symbol in self.symbols}
 
+    @property
+    def least(self) -> Point:
+        """The least of every symbol."""
+        return {symbol.name: symbol.least for symbol in self.symbols}
+
     def samples(self) -> list[Point]:
         """Other values: two of every symbol, primes if possible, and each symbol alone at another.
 
