@@ -242,11 +242,12 @@ def test_hostile_programs_under_the_sanitizers(build: Callable[[str], Path], tmp
             made = compile_graph(graph, accelerator)
             inputs = {f"x{n}": x for n, x in enumerate(graphs.inputs(graph))}
             np.savez(tmp_path / f"{accelerator}.{i}.npz", **made.arrays, **inputs)
-    runtime = subprocess.run(
-        ["c++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True, timeout=60
-    ).stdout.strip()
+    preloaded = [
+        subprocess.run(["c++", f"-print-file-name={name}"], capture_output=True, text=True, check=True, timeout=60)
+        for name in ("libasan.so", "libstdc++.so.6")  # the second for the exceptions of the first's interceptors
+    ]
     environment = os.environ | {
-        "LD_PRELOAD": runtime,
+        "LD_PRELOAD": " ".join(found.stdout.strip() for found in preloaded),
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }

@@ -7,8 +7,10 @@
 #include "arm_runtime/vgf.hpp"
 #include "small_vgf.hpp"
 
-/// llvmpipe leaks 48 bytes for every pipeline; see tests/vgf/test_sanitizers.py.
-extern "C" const char* __lsan_default_suppressions() {  // NOLINT: the sanitizer's name
+/// llvmpipe leaks 48 bytes for every pipeline; see tests/vgf/test_sanitizers.py. The sanitizer's
+/// library looks it up by name.
+extern "C" __attribute__((visibility("default"))) const char*
+__lsan_default_suppressions() {  // NOLINT: the sanitizer's name
     return "leak:libvulkan_lvp.so\n";
 }
 
