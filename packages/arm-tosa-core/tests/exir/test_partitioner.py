@@ -251,3 +251,11 @@ def test_a_custom_operator_needs_a_rule() -> None:
     partitioner.register_custom_partition_op(torch.ops.aten.relu.default)
     with pytest.raises(UsageError, match=r"(?s)aten.bincount.*no rule.*arm_tosa_core.op"):
         partitioner.register_custom_partition_op(torch.ops.aten.bincount.default)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.float32])
+def test_a_quotient_by_an_integer_passes_executorchs_verifier(dtype: torch.dtype) -> None:
+    x = torch.tensor([-9, -4, -1, 0, 3, 8]).to(dtype)
+    lowered = lower(export(Net(lambda _, x: (x + x) // 3), (x,)), "TOSA-1.0+INT+FP")
+    assert not lowered.outside
+    assert_same(lowered.run(x), [(x + x) // 3], [0.0])

@@ -102,7 +102,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
             note_least(ep, self._least)
             accepted = self.compilation(ep, editable=False).run(Stage.LOWER).analysis.accepted
             taken = {n.target for n in nodes if n in accepted}
-            parted = {n.target for n in nodes if n not in accepted or _gives_scalars(n)}
+            parted = {n.target for n in nodes if n not in accepted or _gives_scalars(n) or _mixes_types(n)}
             self._kept = sorted(taken - parted, key=str)
             self._asked = asked
         return list(self._kept), None
@@ -135,3 +135,10 @@ def _gives_scalars(node: Node) -> bool:
     """Whether a node gives a list of tensors of rank 0, which ExecuTorch's verifier cannot read (``unbind``)."""
     results = node.meta.get("val")
     return isinstance(results, list | tuple) and any(isinstance(r, torch.Tensor) and not r.dim() for r in results)
+
+
+def _mixes_types(node: Node) -> bool:
+    """Whether a node is ``x // 2`` of another type than int64, the number's, which ExecuTorch's verifier refuses."""
+    if node.target is not torch.ops.aten.floor_divide.default or isinstance(node.args[1], Node):
+        return False
+    return torch.tensor(node.args[1]).dtype != node.meta["val"].dtype
