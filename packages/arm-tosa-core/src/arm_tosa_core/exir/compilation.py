@@ -187,7 +187,8 @@ class Compilation:
         while (self.editable or self.decompose_rest) and (found := layout(self.program, self.analysis.accepted)):
             if not self.decompose_rest and not (found.copies or found.constants):
                 return
-            found.apply(self.program, self._edit_copy())
+            twins = self._edit_copy()
+            found.apply(self.program, twins)
             self._analyse(editable=False)
             if not self.decompose_rest:
                 return
