@@ -14,7 +14,7 @@ import arm_tosa_core.rules
 from arm_tosa_core.compat.torch import overload_named
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.operator_names import canonical, is_reproducible
-from arm_tosa_core.lowering.rule import Q, Rule
+from arm_tosa_core.lowering.rule import Q, Rule, op
 from arm_tosa_core.lowering.rule_set import RuleSet
 from arm_tosa_core.lowering.traits import UNKNOWN, Traits
 from arm_tosa_core.quantize.annotate.composites import AtenBuilder, AtenValue
@@ -241,3 +241,15 @@ def test_a_rule_that_calls_what_has_no_rule_is_told_so() -> None:
     b = Builder(Graph(), SPEC)
     with pytest.raises(UsageError, match=r"calls aten\.sub\.Tensor, which has no rule"):
         b.aten.sub(b.const(X), b.const(Y))
+
+
+@pytest.mark.parametrize("names", [(), (torch.ops.aten.add.Tensor,), ("tiny::scaled_add",)])
+def test_a_rule_names_overloads(names: Any) -> None:
+    with pytest.raises(UsageError, match=r'takes names of overloads such as "aten.add.Tensor"'):
+        op(*names)
+
+
+def test_a_rule_has_a_policy_of_q() -> None:
+    policy: Any = "ARITHMETIC"
+    with pytest.raises(UsageError, match=r"quant is one of Q, such as Q.ARITHMETIC, not 'ARITHMETIC'"):
+        op("tiny.scaled_add.default", quant=policy)

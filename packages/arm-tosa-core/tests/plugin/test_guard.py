@@ -97,3 +97,16 @@ def test_a_compile_spec_that_is_none() -> None:
     target = target_kit.target("zeta", "TOSA-1.0+INT", compile_spec=lambda: "zeta")
     with pytest.raises(UsageError, match="a compile spec of target 'zeta' is an ArmCompileSpec, not str"):
         compile_spec_for(target, {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"checks": fails}, "checks of target 'zeta' is a tuple of functions"),
+        ({"rewrites": (fails,)}, "rewrites of target 'zeta' is a tuple of Rewrites"),
+        ({"compile": "tool"}, "compile of target 'zeta' is a function, not 'tool'"),
+    ],
+)
+def test_fields_of_another_type_are_told_when_the_target_is_made(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(UsageError, match=f"^{problem}"):
+        target_kit.target("zeta", "TOSA-1.0+INT", **fields)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from arm_tosa_core.support.errors import LoweringError
+from arm_tosa_core.support.errors import LoweringError, UsageError
 from arm_tosa_core.testing.verified_rewrites import verified_rewrites
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
@@ -153,3 +154,48 @@ def test_an_error_within_a_rewrite_says_which_and_where() -> None:
     wrong = pattern_rewrite("wrong", Stage.OPTIMIZE, Pattern("IDENTITY"), replacement)
     with pytest.raises(LoweringError, match=r"wrong at IDENTITY of node_0, model.py:0: the rewrite fails: ABS takes 1"):
         run_rewrites(_row("IDENTITY"), [wrong])
+
+
+def test_an_exception_within_a_rewrite_says_which_and_where() -> None:
+    def replacement(match: Match) -> Tensor:
+        return match["misspelt"].output
+
+    wrong = pattern_rewrite("wrong", Stage.OPTIMIZE, Pattern("IDENTITY"), replacement)
+    with pytest.raises(
+        LoweringError, match=r"wrong at IDENTITY of node_0, .*: the rewrite raised KeyError: 'misspelt'"
+    ):
+        run_rewrites(_row("IDENTITY"), [wrong])
+
+
+def test_a_replacement_returns_a_tensor() -> None:
+    nothing: Any = lambda match: None  # noqa: E731
+    wrong = pattern_rewrite("wrong", Stage.OPTIMIZE, Pattern("IDENTITY"), nothing)
+    with pytest.raises(LoweringError, match=r"its replacement returned NoneType, not a Tensor"):
+        run_rewrites(_row("IDENTITY"), [wrong])
+
+
+def test_a_rewrite_that_changes_the_graph_and_says_no_ends_with_an_error() -> None:
+    def says_no(graph: Graph, op: Op) -> bool:
+        graph.insert_before(op, "CLZ", op.inputs)
+        return False
+
+    with pytest.raises(LoweringError, match=r"says_no at ABS of node_0, model.py:0: it changed the graph and returned"):
+        run_rewrites(_row("ABS"), [Rewrite("says_no", Stage.OPTIMIZE, ("ABS",), says_no)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [((lambda match: None, "no"), "the replacement and then the check"), ((None, str), "the replacement and then")],
+)
+def test_the_arguments_of_a_pattern_rewrite_have_their_types(arguments: Any, problem: str) -> None:
+    with pytest.raises(UsageError, match=rf"rewrite 'wrong': .*{problem}"):
+        pattern_rewrite("wrong", Stage.OPTIMIZE, Pattern("ABS"), *arguments)
+    with pytest.raises(UsageError, match=r"the pattern is a Pattern or AnyOf, not 'ABS'"):
+        pattern_rewrite("wrong", Stage.OPTIMIZE, cast(Any, "ABS"), lambda match: match.op.output)
+
+
+def test_the_fields_of_a_rewrite_have_their_types() -> None:
+    with pytest.raises(UsageError, match=r"ops is a tuple of names"):
+        Rewrite("wrong", Stage.OPTIMIZE, cast(Any, "ABS"), lambda graph, op: False)
+    with pytest.raises(UsageError, match=r"apply is a function"):
+        Rewrite("wrong", Stage.OPTIMIZE, ("ABS",), cast(Any, None))

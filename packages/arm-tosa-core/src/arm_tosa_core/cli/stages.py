@@ -52,7 +52,12 @@ def stages(target: str | None) -> Result:
         for stage in REWRITING:
             rows = [row for row in rewrites if row["stage"] == stage.name]
             cells = [(str(row["name"]), str(row["reason"]), _families(row["added_by"])) for row in rows]
-            console.print(table(f"rewrites in {stage.name}", ("rewrite", "why", "added by"), cells))
+            if not cells:
+                console.print(f"no rewrites in {stage.name}")
+            else:
+                console.print(
+                    table(f"rewrites in {stage.name}", ("rewrite", "what it does, or why", "added by"), cells)
+                )
 
     return Result(
         {"stages": [{"name": stage.name, "purpose": stage.purpose} for stage in Stage], "rewrites": rewrites}, show

@@ -9,6 +9,7 @@ from enum import Enum
 from types import ModuleType
 from typing import Any, TypeVar
 
+from ..support.errors import UsageError
 from .traits import UNKNOWN, Traits
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -76,7 +77,14 @@ def op(
         @op("tiny.scaled_add.default", quant=Q.ARITHMETIC)
         def scaled_add(b, x, y, alpha):
             return b.ADD(b.MUL(x, b.scalar(alpha, like=x)), y)
+
+    Raises:
+        UsageError: an overload is not named by a text such as ``"aten.add.Tensor"``, or ``quant`` is no ``Q``.
     """
+    if not targets or not all(isinstance(name, str) and "::" not in name for name in targets):
+        raise UsageError(f'op() takes names of overloads such as "aten.add.Tensor", not {targets!r}')
+    if not isinstance(quant, Q):
+        raise UsageError(f"op({targets[0]!r}): quant is one of Q, such as Q.ARITHMETIC, not {quant!r}")
 
     def declare(function: F) -> F:
         rule = Rule(targets, function, quant, target, decomposition, traits)

@@ -222,6 +222,12 @@ class Reporting:
     extract: Callable[[bytes], tuple[str, bytes]] | None = None
 
 
+def _is_rewrite(value: object) -> bool:
+    from ..tosa.rewrite import Rewrite
+
+    return isinstance(value, Rewrite)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Target:
     """A target, as the compiler sees it; returned by a factory behind the ``arm_tosa.targets`` entry point.
@@ -267,6 +273,14 @@ class Target:
             for name in names:
                 if not isinstance(value := getattr(owner, name), str):
                     raise UsageError(f"{name} of a target is a text, not {value!r}")
+        for field_name, values, fits, kind in (
+            ("checks", self.checks, callable, "functions"),
+            ("rewrites", self.rewrites, _is_rewrite, "Rewrites"),
+        ):
+            if not isinstance(values, Sequence) or not all(map(fits, values)):
+                raise UsageError(f"{field_name} of target {self.name!r} is a tuple of {kind}, not {values!r}")
+        if self.compiler.compile is not None and not callable(self.compiler.compile):
+            raise UsageError(f"compile of target {self.name!r} is a function, not {self.compiler.compile!r}")
         if not isinstance(self.spec, str | TosaSpecification):
             raise UsageError(f"spec of target {self.name!r} is a TosaSpecification or its text, not {self.spec!r}")
         spec = TosaSpecification.create_from_string(self.spec) if isinstance(self.spec, str) else self.spec

@@ -1,4 +1,4 @@
-"""Rewrites that are declared: the operators that they look for, a check of what was found, and what replaces it.
+"""Rewrites that are declared: the operators that they look for, what replaces them, and a check of what was found.
 
 def _merged(match: Match) -> Tensor:
     \"\"\"A RESHAPE of a RESHAPE is one.\"\"\"
@@ -17,6 +17,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
+from ..support.errors import LoweringError, UsageError
 from .graph import Graph
 from .ir import DType, Op, Tensor
 from .rewrite import Inserter, Rewrite, Stage
@@ -243,7 +244,14 @@ def pattern_rewrite(
         check: None if the match is to be replaced, else a few words that say why not. Then the next way is tried in
             which the pattern is found.
         through: as of ``Rewrite``, besides those of the pattern.
+
+    Raises:
+        UsageError: an argument is of another type.
     """
+    if not isinstance(pattern, Pattern | AnyOf):
+        raise UsageError(f"rewrite {name!r}: the pattern is a Pattern or AnyOf, not {pattern!r}")
+    if not callable(replacement) or not (check is None or callable(check)):
+        raise UsageError(f"rewrite {name!r}: after the pattern come two functions, the replacement and then the check")
 
     def apply(graph: Graph, op: Op) -> bool:
         for way in pattern.ways(graph, op):
@@ -253,6 +261,10 @@ def pattern_rewrite(
             new = replacement(match)
             if isinstance(new, Tensor):
                 graph.replace(op.output, new)
+            elif not isinstance(new, Mapping):
+                raise LoweringError(
+                    f"its replacement returned {type(new).__name__}, not a Tensor or a mapping of positions to Tensors"
+                )
             else:
                 for position, tensor in new.items():
                     graph.set_input(op, position, tensor)

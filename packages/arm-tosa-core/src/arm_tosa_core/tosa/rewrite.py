@@ -31,13 +31,13 @@ class Stage(IntEnum):
         stage._value_, stage.purpose = int(stage), purpose
         return stage
 
-    CANONICALIZE = "program: operators in place and choices become functional, those without a rule are decomposed"
+    CANONICALIZE = "program: in-place operators and torch.cond become functional, those without a rule are decomposed"
     LOWER = "program: rules emit TOSA for what the target takes, and regions are numbered, one for each delegate"
     SEPARATE = "program: a region gets its own constants, only inputs that it reads, and int32 for int64"
     DECOMPOSE = "program: operators that stay on the CPU are decomposed as ExecuTorch does, or as its kernels need it"
     LAY_OUT = "program: what the CPU reads gets an order in memory that its kernels know"
     PARTITION = "region: its graph is cut out of the emitted TOSA"
-    OPTIMIZE = "region: rewrites for every target, and the choices of one target before its own forms"
+    OPTIMIZE = "region: rewrites for every target, and those of one target that look for operators as rules emit them"
     LEGALIZE = "region: rewrites that one target needs, and those of OPTIMIZE again"
     VERIFY = "region: data flow, operator table, specification and the checks of the target"
 
@@ -48,7 +48,7 @@ REWRITING = (Stage.OPTIMIZE, Stage.LEGALIZE)
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A local rewrite of the TOSA graph. ``pattern.pattern_rewrite`` makes one of a pattern, a check, a replacement.
+    """A local rewrite of the TOSA graph. ``pattern.pattern_rewrite`` makes one of a pattern, a replacement and a check.
 
     Args:
         name: for logs and errors.
@@ -71,14 +71,18 @@ class Rewrite:
     rounds: bool = False
 
     def __post_init__(self) -> None:
-        """Refuses a stage in which it would not run.
+        """Refuses a stage in which it would not run, and fields of another type.
 
         Raises:
-            UsageError: no rewrites run in this stage.
+            UsageError: no rewrites run in this stage, or a field is of another type.
         """
         if self.stage not in REWRITING:
             stages = " or ".join(f"Stage.{stage.name}" for stage in REWRITING)
             raise UsageError(f"rewrite {self.name!r}: no rewrite runs in {self.stage!r}; name {stages}")
+        if isinstance(self.ops, str):
+            raise UsageError(f'rewrite {self.name!r}: ops is a tuple of names such as ("CONV2D",), not {self.ops!r}')
+        if not callable(self.apply):
+            raise UsageError(f"rewrite {self.name!r}: apply is a function of graph and operator, not {self.apply!r}")
 
     @property
     def reason(self) -> str:

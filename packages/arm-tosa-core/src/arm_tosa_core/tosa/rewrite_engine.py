@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 
-from ..support.errors import LoweringError, Rejected
+from ..support.errors import ArmTosaError, LoweringError, Rejected
 from .graph import Graph
 from .ir import Op
 from .rewrite import Rewrite, Stage
@@ -114,7 +114,8 @@ def run_rewrites(graph: Graph, rewrites: Sequence[Rewrite]) -> Statistics:
     """Tries the rewrites until none changes anything any more, and removes what is dead.
 
     Raises:
-        LoweringError: they undo one another, or feed one another, without end.
+        LoweringError: one fails; or they undo one another, feed one another, or change the graph and deny it, without
+            end.
     """
     graph.sweep()
     run = _Run(graph, sorted(rewrites, key=lambda r: r.name))
@@ -136,6 +137,7 @@ class _Run:
         self.rewrites_at = cache(self._rewrites_at)
         self.through = {rewrite.through for rewrite in rewrites}
         self.left = _MOST_APPLICATIONS * max(1, len(graph.ops))
+        self.silent = 0  # generations in a row in which the graph changed and no rewrite said so
         self.observers = _observers.get()
         self.timed = bool(self.observers) or logger.isEnabledFor(logging.DEBUG)  # the clock costs as much as a try
 
@@ -147,6 +149,7 @@ class _Run:
         """One generation after the other: the operators around which the one before changed something."""
         waiting: dict[Op, set[frozenset[str]]] = dict.fromkeys(self.graph.ops, self.through)
         while waiting:
+            left = self.left
             for op in sorted(waiting, key=lambda op: op.position):
                 self._visit(op, waiting[op])
             changed = self.graph.changes.take()
@@ -155,6 +158,7 @@ class _Run:
             waiting = {}
             if not changed:
                 return
+            self.silent = self.silent + 1 if self.left == left else 0
             for through in self.through:
                 for op in filter(self.graph.is_read, _surroundings(changed, through)):
                     waiting.setdefault(op, set()).add(through)
@@ -172,6 +176,11 @@ class _Run:
             return rewrite.apply(self.graph, op)
         except (LoweringError, Rejected) as error:
             raise LoweringError(str(Application(rewrite, op, f"the rewrite fails: {error}"))) from error
+        except (ArmTosaError, MemoryError):
+            raise
+        except Exception as error:
+            text = f"the rewrite raised {type(error).__name__}: {error}"
+            raise LoweringError(str(Application(rewrite, op, text))) from error
 
     def _try(self, rewrite: Rewrite, op: Op) -> None:
         counts = self.statistics.rewrites[rewrite.name]
@@ -183,7 +192,13 @@ class _Run:
         else:
             said = self._apply(rewrite, op)
         if not said:
+            if self.silent > 1 and self.graph.changes.take():
+                problem = (
+                    "it changed the graph and returned False, or a check of its pattern did, which would never end"
+                )
+                raise LoweringError(str(Application(rewrite, op, problem)))
             return
+        self.silent = 0
         counts.applied += 1
         self.graph.changes.note(op, *op.outputs)
         application = Application(rewrite, op, said if isinstance(said, str) else rewrite.reason)
