@@ -32,13 +32,22 @@ WRONG: dict[str, tuple[dict[str, Any], Callable[[Target], object], str]] = {
         lambda target: target.compiler.compile(b"", {}),
         "compile raised KeyError: 'speed'",
     ),
+    "compile that gives a text": (
+        {"compile": lambda *_: "payload"},
+        lambda target: target.compiler.compile(b"", {}),
+        "compile returned str, not bytes",
+    ),
     "ports": ({"ports": fails}, lambda target: target.compiler.ports(b""), "ports raised KeyError: 'speed'"),
     "run": ({"run": fails}, lambda target: target.host.run(b"", []), "run raised KeyError: 'speed'"),
-    "a check that raises": ({"checks": [fails]}, lambda target: target.checks[0](None), "a check raised KeyError"),
+    "a check that raises": (
+        {"checks": [fails]},
+        lambda target: target.checks[0](None),
+        "the check fails raised KeyError",
+    ),
     "a check that gives a text": (
         {"checks": [lambda _: "too wide"]},
         lambda target: target.checks[0](None),
-        "a check returned str, not Rejected or None",
+        "the check <lambda> returned str, not Rejected or None",
     ),
 }
 

@@ -22,6 +22,9 @@ _CALLED = {
     "report": ("estimate", "timing", "extract"),
 }
 
+#: What they return, where ExecuTorch would otherwise tell of another type in words of its own.
+_RETURNED: dict[str, tuple[type, ...]] = {"compile": (bytes,)}
+
 
 def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
     """The target, whose mistakes are errors that begin with ``who``.
@@ -34,9 +37,13 @@ def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
     for part, names in _CALLED.items():
         owner = getattr(target, part)
         functions = {name: function for name in names if (function := getattr(owner, name))}
-        parts[part] = replace(owner, **{name: _guarded(each, who, name) for name, each in functions.items()})
+        calls = {name: _guarded(each, who, name, _RETURNED.get(name, (object,))) for name, each in functions.items()}
+        parts[part] = replace(owner, **calls)
     target_checks = [
-        _guarded(check, who, "a check", (Rejected, type(None))) if checks else check for check in target.checks
+        _guarded(check, who, f"the check {getattr(check, '__name__', check)}", (Rejected, type(None)))
+        if checks
+        else check
+        for check in target.checks
     ]
     return replace(target, checks=target_checks, **parts)
 

@@ -260,6 +260,8 @@ def pattern_rewrite(
                 continue
             new = replacement(match)
             if isinstance(new, Tensor):
+                if (new.dtype, new.shape) != (op.output.dtype, op.output.shape):
+                    raise LoweringError(f"its replacement is {new!r} in place of {op.output!r}")
                 graph.replace(op.output, new)
             elif not isinstance(new, Mapping):
                 raise LoweringError(
