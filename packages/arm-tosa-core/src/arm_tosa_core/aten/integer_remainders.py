@@ -29,7 +29,7 @@ def without_remainders(program: ExportedProgram, elsewhere: Container[Node]) -> 
     Returns:
         None: there are none.
     """
-    remainders = [node for node in program.graph.nodes if _is_integer_remainder(node) and node not in elsewhere]
+    remainders = [node for node in program.graph.nodes if node not in elsewhere and _is_integer_remainder(node)]
     if not remainders:
         return None
     program, twins = copy_with_twins(program)
