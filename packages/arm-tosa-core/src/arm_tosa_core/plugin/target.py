@@ -273,12 +273,10 @@ class Target:
             for name in names:
                 if not isinstance(value := getattr(owner, name), str):
                     raise UsageError(f"{name} of a target is a text, not {value!r}")
-        for field_name, values, fits, kind in (
-            ("checks", self.checks, callable, "functions"),
-            ("rewrites", self.rewrites, _is_rewrite, "Rewrites"),
-        ):
-            if not isinstance(values, Sequence) or not all(map(fits, values)):
-                raise UsageError(f"{field_name} of target {self.name!r} is a tuple of {kind}, not {values!r}")
+        if not isinstance(self.checks, Sequence) or not all(callable(check) for check in self.checks):
+            raise UsageError(f"checks of target {self.name!r} is a tuple of functions, not {self.checks!r}")
+        if not isinstance(self.rewrites, Sequence) or not all(_is_rewrite(rewrite) for rewrite in self.rewrites):
+            raise UsageError(f"rewrites of target {self.name!r} is a tuple of Rewrites, not {self.rewrites!r}")
         if self.compiler.compile is not None and not callable(self.compiler.compile):
             raise UsageError(f"compile of target {self.name!r} is a function, not {self.compiler.compile!r}")
         if not isinstance(self.spec, str | TosaSpecification):
