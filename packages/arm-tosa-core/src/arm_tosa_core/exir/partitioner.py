@@ -141,4 +141,5 @@ def _mixes_types(node: Node) -> bool:
     """Whether a node is ``x // 2`` of another type than int64, the number's, which ExecuTorch's verifier refuses."""
     if node.target is not torch.ops.aten.floor_divide.default or isinstance(node.args[1], Node):
         return False
-    return torch.tensor(node.args[1]).dtype != node.meta["val"].dtype
+    dtype: torch.dtype = node.meta["val"].dtype
+    return torch.tensor(node.args[1]).dtype != dtype
