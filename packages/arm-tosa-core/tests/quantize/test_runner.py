@@ -114,8 +114,7 @@ def test_a_reader_is_given_another_value_and_known_results_are_not_computed() ->
     (reader,) = relu.users
     runner = Runner(module, keep=True)
     for _, ((exact,),) in run([((numbers((4, 8), 1),), {})], runner):
-        zero: Callable[[Any], torch.Tensor] = lambda values: torch.zeros_like(values[relu])  # noqa: E731
-        runner.replaced = {(relu, reader): zero}
+        runner.replaced = {(relu, reader): lambda values: torch.zeros_like(values[relu])}
         known = {node: value for node, value in runner.env.items() if node < reader}
         (replaced,) = runner.outputs([numbers((4, 8), 1)], known)
         bias = module.state_dict()["last.bias"]

@@ -168,7 +168,9 @@ def test_an_exception_within_a_rewrite_says_which_and_where() -> None:
 
 
 def test_a_replacement_returns_a_tensor() -> None:
-    nothing: Any = lambda match: None  # noqa: E731
+    def nothing(match: Match) -> Any:
+        return None
+
     wrong = pattern_rewrite("wrong", Stage.OPTIMIZE, Pattern("IDENTITY"), nothing)
     with pytest.raises(LoweringError, match=r"its replacement returned NoneType, not a Tensor"):
         run_rewrites(_row("IDENTITY"), [wrong])

@@ -64,7 +64,7 @@ class RangeObserver(HistogramObserver):  # type: ignore[misc]  # torchao is unty
 
     def _calculate_qparams(self, min_val: torch.Tensor, max_val: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if self.qscheme != torch.per_tensor_symmetric:
-            parameters: Any = super()._calculate_qparams(min_val, max_val)
-            return parameters  # type: ignore[no-any-return]
+            parameters: tuple[torch.Tensor, torch.Tensor] = super()._calculate_qparams(min_val, max_val)
+            return parameters
         scale = self.symmetric_scale(min_val, max_val)
         return torch.maximum(scale, self.eps), torch.zeros_like(scale, dtype=torch.int64)

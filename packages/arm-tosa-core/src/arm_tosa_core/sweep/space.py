@@ -174,7 +174,7 @@ class _Reader:
             raise self._error("targets", 'name a target at least, such as a table [targets."ethos-u55-128"]')
         space = Space(self._targets(targets), self._schemes(), self._parameters())
         try:
-            space.unfit  # noqa: B018  # judges the values
+            _ = space.unfit  # judges the values
         except UsageError as error:
             key = str(error).partition(": ")[2].partition(" = ")[0]
             raise self._error(key, str(error)) from None

@@ -48,7 +48,10 @@ def round_weights(converted: GraphModule, inputs: LayerInputs) -> dict[str, Evid
 
 def _is_stored(weight: Any) -> bool:
     """Whether a dequantize node of a constant gives a weight."""
-    return isinstance(weight, Node) and is_dequantize(weight) and weight.args[0].op == "get_attr"  # type: ignore[union-attr]
+    if not isinstance(weight, Node) or not is_dequantize(weight):
+        return False
+    (source, *_) = weight.all_input_nodes
+    return source.op == "get_attr"
 
 
 def _rounded(layer: Layer, dequantize: Node, first: Moments, second: Moments) -> tuple[torch.Tensor, Evidence] | None:
