@@ -35,8 +35,6 @@ DEFAULT_TIMEOUT = 1800.0
 SCHEDULES = ("vela", "deep")
 #: Orders of weights that several methods share; the first is the default.
 WEIGHT_ORDERS = ("vela", "shared")
-#: Values of options whose command streams no device has run: ``docs/reference/stability.md`` says what that means.
-EXPERIMENTAL = {"schedule": "deep", "weight_order": "shared"}
 
 
 class EthosUCompileSpec(ArmCompileSpec):
