@@ -11,6 +11,7 @@ from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Traits
 from ..lowering.values import Operand, Value
+from ..support.errors import Rejected
 
 
 @sum_in_float32
@@ -94,6 +95,8 @@ def neg(b: OpBuilder, x: Value) -> Value:
 
 @op("aten.abs.default", quant=Q.TABLE)
 def abs_(b: OpBuilder, x: Value) -> Value:
+    if not x.dtype.is_signed:
+        raise Rejected("gives numbers without a sign as they are", "leave it out")
     return b.unary("ABS", x) if x.dtype.is_floating_point else b.MAXIMUM(x, b.SUB(0, x))
 
 

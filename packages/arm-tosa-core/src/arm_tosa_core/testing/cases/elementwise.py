@@ -196,6 +196,12 @@ _variants: list[OpCase] = [
     OpCase("addcdiv", lambda: torch.addcdiv, [(3, 5), (3, 1), uniform((5,), *_AWAY_FROM_ZERO)]),
     OpCase("neg/int32", lambda: torch.neg, [integers((9,), -99, 99, torch.int32)]),
     OpCase("abs/int32", lambda: torch.abs, [integers((9,), -99, 99, torch.int32)]),
+    OpCase(
+        "abs/uint8",
+        lambda: torch.abs,
+        [integers((9,), 0, 256, torch.uint8)],
+        dict.fromkeys(_EVERYWHERE, "gives numbers without a sign as they are"),
+    ),
     OpCase("abs/in place", lambda: lambda x: (x + 1).abs_(), [(3, 5)]),
     OpCase("exp/int32", lambda: torch.exp, [integers((9,), -9, 9, torch.int32)], needs_float=QUANTIZED),
     OpCase("floor/int32", lambda: lambda x: x.floor() + 1, [integers((9,), -9, 9, torch.int32)]),
