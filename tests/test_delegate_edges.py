@@ -16,7 +16,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from arm_tosa_core import lower
+from arm_tosa_core import ExecuTorchOptions, lower
 from arm_tosa_core.testing.case import Apply
 from arm_vgf import VgfCompileSpec, VgfPartitioner
 
@@ -85,7 +85,9 @@ def _run(buffer: bytes, given: Sequence[torch.Tensor]) -> list[Any]:
 
 
 def fast(program: torch.export.ExportedProgram, checks: list[OperatorSupportBase]) -> bytes:
-    return lower(program, "vgf", additional_checks=checks, memory_format=torch.preserve_format).buffer
+    return lower(
+        program, "vgf", executorch=ExecuTorchOptions(additional_checks=checks), memory_format=torch.preserve_format
+    ).buffer
 
 
 def ordinary(program: torch.export.ExportedProgram, checks: list[OperatorSupportBase]) -> bytes:
@@ -144,7 +146,12 @@ def test_the_reader_knows_the_memory(name: str, flow: Callable[..., bytes]) -> N
 
 def test_another_partitioner_reads_what_a_delegate_gives() -> None:
     program = torch.export.export(Apply(lambda x: ((x * 2).transpose(1, 2).sigmoid() * 3).sigmoid()), (SIGNAL,))
-    lowered = lower(program, "vgf", additional_checks=[OnCpu(["sigmoid"])], remainder=[XnnpackPartitioner()])
+    lowered = lower(
+        program,
+        "vgf",
+        executorch=ExecuTorchOptions(additional_checks=[OnCpu(["sigmoid"])]),
+        remainder=[XnnpackPartitioner()],
+    )
     (result,) = _run(lowered.buffer, [SIGNAL])
     torch.testing.assert_close(result, program.module()(SIGNAL))
 
@@ -152,5 +159,10 @@ def test_another_partitioner_reads_what_a_delegate_gives() -> None:
 def test_an_order_of_memory_that_no_kernel_knows_is_left_once() -> None:
     video = torch.randn(1, 2, 2, 3, 2).to(memory_format=torch.channels_last_3d)
     program = torch.export.export(Apply(lambda x: (x.cumsum(1), x + 1)), (video,))
-    lowered = lower(program, "vgf", additional_checks=[OnCpu(["cumsum"])], memory_format=torch.preserve_format)
+    lowered = lower(
+        program,
+        "vgf",
+        executorch=ExecuTorchOptions(additional_checks=[OnCpu(["cumsum"])]),
+        memory_format=torch.preserve_format,
+    )
     assert [row.target for row in lowered.report.delegated] == ["aten.add.Tensor"]

@@ -16,7 +16,7 @@ from executorch.exir.backend.operator_support import DontPartition
 from torch.export import ExportedProgram
 
 from arm_ethosu import EthosUCompileSpec, EthosUPartitioner, EthosUQuantizer
-from arm_tosa_core import UsageError, get_symmetric_quantization_config, lower, quantize_program
+from arm_tosa_core import ExecuTorchOptions, UsageError, get_symmetric_quantization_config, lower, quantize_program
 from arm_vgf import VgfCompileSpec, VgfPartitioner
 from test_other_backends import Net
 
@@ -46,7 +46,9 @@ def program(target: str) -> ExportedProgram:
 
 
 def fast(target: str, etrecord: Path) -> bytes:
-    return lower(program(target), SPECS[target], additional_checks=[KEPT], etrecord=etrecord).buffer
+    return lower(
+        program(target), SPECS[target], executorch=ExecuTorchOptions(additional_checks=[KEPT], etrecord=etrecord)
+    ).buffer
 
 
 def ordinary(target: str, etrecord: Path) -> bytes:

@@ -15,7 +15,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.vela_ini import locate
-from arm_tosa_core import lower
+from arm_tosa_core import ExecuTorchOptions, lower
 from arm_tosa_core.exir.figures import Figures
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.flow import cache
@@ -54,7 +54,9 @@ def make(folder: Path) -> None:
     ethosu = EthosUCompileSpec("ethos-u55-128")
     npu = lower(exported(Net().eval(), (x,), ethosu, "int8"), ethosu, cache=True)
     (folder / "npu.pte").write_bytes(npu.buffer)
-    apart = lower(exported(Net().eval(), (x,), ethosu, "int8"), ethosu, external_constants="weights")
+    apart = lower(
+        exported(Net().eval(), (x,), ethosu, "int8"), ethosu, executorch=ExecuTorchOptions(external_constants="weights")
+    )
     (folder / "apart.pte").write_bytes(apart.buffer)
     (folder / "weights.ptd").write_bytes(apart.data_files["weights.ptd"])
     program = torch.export.export(

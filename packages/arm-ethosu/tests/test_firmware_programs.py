@@ -13,7 +13,7 @@ from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.firmware.library import library
 from arm_ethosu.firmware.program import model_of
-from arm_tosa_core import lower
+from arm_tosa_core import ExecuTorchOptions, lower
 from arm_tosa_core.plugin.firmware import OnProcessor, Program
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.harness import exported
@@ -86,7 +86,7 @@ def test_weights_beside_the_program_are_refused() -> None:
 
     spec, inputs = EthosUCompileSpec("ethos-u55-128"), (torch.randn(1, 16),)
     program = exported(torch.nn.Linear(16, 16), inputs, spec, "int8")
-    outside = lower(program, spec, external_constants="weights")
+    outside = lower(program, spec, executorch=ExecuTorchOptions(external_constants="weights"))
     with pytest.raises(UsageError, match="compile the program without external constants"):
         model_of("outside", Program(outside.buffer), "ethos-u55-128")
     shared = lower({"forward": program, "again": program}, spec)

@@ -12,7 +12,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 import arm_runtime  # noqa: F401  registers the delegates
 from arm_ethosu import EthosUCompileSpec, EthosUQuantizer
-from arm_tosa_core import get_symmetric_quantization_config, lower
+from arm_tosa_core import ExecuTorchOptions, get_symmetric_quantization_config, lower
 from arm_tosa_core.testing.harness import export_quantized
 
 Forward = Callable[[torch.Tensor], torch.Tensor]
@@ -66,7 +66,12 @@ def run(program: torch.export.ExportedProgram, target: str, left: tuple[str, ...
     """What the runtime gives for the input, which the program takes as it lies in memory."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        lowered = lower(program, target, additional_checks=[Left(left)], memory_format=torch.preserve_format)
+        lowered = lower(
+            program,
+            target,
+            executorch=ExecuTorchOptions(additional_checks=[Left(left)]),
+            memory_format=torch.preserve_format,
+        )
     assert lowered.report.delegates == 1 + bool(left), lowered.report.rejected
     method = Runtime.get().load_program(lowered.buffer, verification=Verification.Minimal).load_method("forward")
     assert method is not None

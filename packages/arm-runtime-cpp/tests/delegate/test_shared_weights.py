@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from arm_tosa_core import UsageError
+from arm_tosa_core import ExecuTorchOptions, UsageError
 from arm_tosa_core.exir.pte import read
 from arm_tosa_core.flow import LoweredProgram, lower
 
@@ -88,7 +88,7 @@ def shared(target: str = TARGET) -> LoweredProgram:
 def outside(runtime: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program whose weights are in ``lm.ptd`` beside it."""
     path = tmp_path_factory.mktemp("outside") / "two.pte"
-    lower(programs(TARGET), TARGET, external_constants="lm").save(path)
+    lower(programs(TARGET), TARGET, executorch=ExecuTorchOptions(external_constants="lm")).save(path)
     return path
 
 
@@ -199,7 +199,7 @@ def test_a_block_that_is_too_short_is_a_fault(runtime: Any) -> None:
 
 def test_a_target_without_named_data_says_so() -> None:
     with pytest.raises(UsageError, match="target 'tosa' cannot keep weights in lm.ptd"):
-        lower(programs(TARGET), "tosa-int", external_constants="lm")
+        lower(programs(TARGET), "tosa-int", executorch=ExecuTorchOptions(external_constants="lm"))
 
 
 def test_the_same_request_makes_the_same_bytes() -> None:
@@ -269,4 +269,4 @@ def test_one_row_and_many_have_weights_in_one_order(case: str, runtime: Any) -> 
 @pytest.mark.parametrize("name", ["", "folder/lm", "größe"])
 def test_the_name_of_a_file_is_a_name(name: str) -> None:
     with pytest.raises(UsageError, match="give the name of a file"):
-        lower(programs(TARGET), TARGET, external_constants=name)
+        lower(programs(TARGET), TARGET, executorch=ExecuTorchOptions(external_constants=name))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .exir.compile_spec import ArmCompileSpec as ArmCompileSpec
     from .exir.compile_spec import TosaCompileSpec as TosaCompileSpec
     from .exir.partitioner import TOSAPartitioner as TOSAPartitioner
+    from .flow import ExecuTorchOptions as ExecuTorchOptions
     from .flow import LoweredProgram as LoweredProgram
     from .flow import lower as lower
     from .flow.recipe import export_recipe as export_recipe
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .lowering.rule import op as op
     from .plugin.entry_points import PluginWarning as PluginWarning
     from .plugin.target import Target as Target
+    from .quantize.corrections.catalogue import Corrections as Corrections
     from .quantize.post_training import quantize_program as quantize_program
     from .quantize.quantizer import TOSAQuantizer as TOSAQuantizer
     from .quantize.schemes.config import QuantizationConfig as QuantizationConfig
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
 _HOME = {
     "ArmCompileSpec": "exir.compile_spec",
     "ArmTosaError": "support.errors",
+    "Corrections": "quantize.corrections.catalogue",
+    "ExecuTorchOptions": "flow",
     "InsertCastForOpsWithInt64InputPass": "aten.int64_indices",
     "LanguageProgram": "llm",
     "BatchNormWarning": "support.errors",

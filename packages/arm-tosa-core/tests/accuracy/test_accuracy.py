@@ -13,7 +13,7 @@ import target_kit
 import torch
 from cli_kit import error, needs_page, ok, page_of, run
 
-from arm_tosa_core import TosaCompileSpec
+from arm_tosa_core import Corrections, TosaCompileSpec
 from arm_tosa_core.accuracy.compare import compare
 from arm_tosa_core.accuracy.goal import parse_budget
 from arm_tosa_core.accuracy.model import Model
@@ -351,7 +351,9 @@ def test_bias_correction_restores_the_means() -> None:
         for correction in errors:
             config = get_symmetric_quantization_config(weight_qmin=-7, weight_qmax=7)
             quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(config)
-            made = quantize_program(program, quantizer, samples, bias_correction=correction).converted
+            made = quantize_program(
+                program, quantizer, samples, corrections=Corrections(bias_correction=correction)
+            ).converted
             lost = torch.cat([net(*args) - made(*args) for args, _ in samples])
             errors[correction] += float(lost.mean(0).abs().max())
     assert errors[True] < errors[False] / 4

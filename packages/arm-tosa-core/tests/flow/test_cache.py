@@ -18,7 +18,7 @@ from program_kit import X
 from torch.export import ExportedProgram
 from typer.testing import CliRunner
 
-from arm_tosa_core import TosaCompileSpec, lower
+from arm_tosa_core import ExecuTorchOptions, TosaCompileSpec, lower
 from arm_tosa_core.aten import integer_edges, memory_format
 from arm_tosa_core.cli.main import app
 from arm_tosa_core.exir import backend, provenance
@@ -179,7 +179,7 @@ def test_control_flow_has_no_name() -> None:
 @pytest.mark.parametrize(
     ("spec", "options"),
     [
-        (_spec, {"additional_checks": [DontPartition(torch.ops.aten.mul.Tensor)]}),
+        (_spec, {"executorch": ExecuTorchOptions(additional_checks=[DontPartition(torch.ops.aten.mul.Tensor)])}),
         (lambda: _spec().dump_intermediate_artifacts_to("artifacts"), {}),
     ],
 )

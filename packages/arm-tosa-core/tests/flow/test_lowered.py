@@ -15,7 +15,7 @@ from flow_kit import Net, export, quantize
 from program_kit import PROGRAMS, X
 from torch.export import ExportedProgram
 
-from arm_tosa_core import TosaCompileSpec, TosaSpecification, UsageError, lower
+from arm_tosa_core import ExecuTorchOptions, TosaCompileSpec, TosaSpecification, UsageError, lower
 from arm_tosa_core.aten import decompose as decomposition
 from arm_tosa_core.aten.decompose import decompose
 from arm_tosa_core.aten.functionalize import functional
@@ -72,7 +72,11 @@ def test_executorchs_runtime_reads_the_program(network: ExportedProgram) -> None
 
 
 def test_executorchs_options_are_honoured(network: ExportedProgram) -> None:
-    inline = lower(network, "tosa-int", config=ExecutorchBackendConfig(extract_delegate_segments=False))
+    inline = lower(
+        network,
+        "tosa-int",
+        executorch=ExecuTorchOptions(config=ExecutorchBackendConfig(extract_delegate_segments=False)),
+    )
     assert inline.buffer != lower(network, "tosa-int").buffer
     assert len(delegates(inline.buffer)) == 1
 
@@ -88,7 +92,11 @@ def test_a_program_of_which_nothing_is_delegated_runs_on_the_cpu() -> None:
 
 def test_what_a_check_refuses_stays_on_the_cpu() -> None:
     program = quantize(Net(lambda net, x: net.conv2(torch.sigmoid(net.conv(x)))), (X,))
-    lowered = lower(program, "tosa-int", additional_checks=[DontPartition(torch.ops.aten.sigmoid.default)])
+    lowered = lower(
+        program,
+        "tosa-int",
+        executorch=ExecuTorchOptions(additional_checks=[DontPartition(torch.ops.aten.sigmoid.default)]),
+    )
     assert len(delegates(lowered.buffer)) == lowered.report.delegates == 2
     assert [row.target for row in lowered.report.rejected] == ["aten.sigmoid.default"]
 

@@ -10,14 +10,18 @@ from executorch.runtime import Runtime
 from flow_kit import Net, export, quantize
 from program_kit import X
 
-from arm_tosa_core import UsageError, lower
+from arm_tosa_core import ExecuTorchOptions, UsageError, lower
 from arm_tosa_core.exir.pte import delegates
 
 
 def test_each_method_has_its_delegate_and_report(tmp_path: Path) -> None:
     once = quantize(Net(lambda net, x: torch.relu(net.conv(x))), (X,))
     twice = quantize(Net(lambda net, x: net.conv2(torch.relu(net.conv(x)))), (X,))
-    lowered = lower({"once": once, "twice": twice}, "tosa-int", constant_methods={"get_ends": [3, 5], "get_scale": 0.5})
+    lowered = lower(
+        {"once": once, "twice": twice},
+        "tosa-int",
+        executorch=ExecuTorchOptions(constant_methods={"get_ends": [3, 5], "get_scale": 0.5}),
+    )
     lowered.save(tmp_path / "methods.pte")
     assert (tmp_path / "methods.pte").read_bytes() == lowered.buffer
     assert [delegate.method for delegate in delegates(lowered.buffer)] == ["once", "twice"]

@@ -11,7 +11,7 @@ from executorch.exir.backend.operator_support import DontPartition
 from flow_kit import Net, export, quantize
 from program_kit import X
 
-from arm_tosa_core import TosaCompileSpec, UsageError, lower
+from arm_tosa_core import ExecuTorchOptions, TosaCompileSpec, UsageError, lower
 from arm_tosa_core.exir.explain import explain
 
 
@@ -49,7 +49,7 @@ def test_an_operator_without_an_out_variant_is_told_with_its_line_and_reason(
     checks: Sequence[Any], reason: str
 ) -> None:
     with pytest.raises(UsageError) as error:
-        lower(export(Bare(), (X,)), "tosa-fp", additional_checks=checks)
+        lower(export(Bare(), (X,)), "tosa-fp", executorch=ExecuTorchOptions(additional_checks=checks))
     text = str(error.value)
     assert text.startswith("arm_test.bare.default cannot run on the CPU: ExecuTorch needs an out variant")
     assert LINE in text

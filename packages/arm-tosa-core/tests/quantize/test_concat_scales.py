@@ -7,7 +7,7 @@ import torch
 from quantizer_kit import SPEC, assert_matches, quantizer
 from torch import nn
 
-from arm_tosa_core import quantize_program
+from arm_tosa_core import Corrections, quantize_program
 from arm_tosa_core.lowering.rule_set import RuleSet
 from arm_tosa_core.quantize.corrections.concat_scales import keep_narrow
 
@@ -53,7 +53,9 @@ def test_better_in_8_bits_and_on_integers() -> None:
     program, inputs = made(100.0)
 
     def sqnr(on: bool) -> float:
-        quantized = quantize_program(program, quantizer(), [((inputs[0],), {})], rescaling=on).converted
+        quantized = quantize_program(
+            program, quantizer(), [((inputs[0],), {})], corrections=Corrections(rescaling=on)
+        ).converted
         exact, got = program.module()(inputs[1]).detach(), quantized(inputs[1])
         assert_matches(quantized, [inputs[1]], SPEC)
         return float(10 * torch.log10(exact.square().sum() / (exact - got).square().sum()))

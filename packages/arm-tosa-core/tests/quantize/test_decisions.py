@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from arm_tosa_core import (
+    Corrections,
     TosaCompileSpec,
     TOSAQuantizer,
     get_symmetric_quantization_config,
@@ -52,7 +53,7 @@ def test_each_decision_names_operator_line_and_reason() -> None:
 
 
 def test_what_is_off_is_not_reported() -> None:
-    rows = quantized(equalization=False, rounding=False, bias_correction=False).report
+    rows = quantized(corrections=Corrections(equalization=False, rounding=False, bias_correction=False)).report
     assert {row.kind for row in rows} == {WIDE_RESULT}
 
 

@@ -10,7 +10,13 @@ import pytest
 import torch
 from torch import nn
 
-from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config, quantize_program
+from arm_tosa_core import (
+    Corrections,
+    TosaCompileSpec,
+    TOSAQuantizer,
+    get_symmetric_quantization_config,
+    quantize_program,
+)
 from arm_tosa_core.lowering.rule_set import RuleSet
 from arm_tosa_core.quantize.corrections.equalization import equalize
 
@@ -160,7 +166,7 @@ def products_and_sums(model: nn.Module) -> int:
 def test_a_norm_goes_into_the_layers_behind_it() -> None:
     """A product and a sum less; the other norm, which a sum reads as well, keeps its own."""
     folded, better = quantized_normed()
-    kept, worse = quantized_normed(smoothing=False)
+    kept, worse = quantized_normed(corrections=Corrections(smoothing=False))
     assert products_and_sums(kept) == products_and_sums(folded) + 2
     assert better > worse
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.fx import GraphModule
 
-from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
+from arm_tosa_core import Corrections, TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
 from arm_tosa_core.quantize.corrections import output_correction as outputs
 from arm_tosa_core.quantize.corrections.bias_correction import channel_means
 from arm_tosa_core.quantize.post_training import quantize_program
@@ -30,7 +30,9 @@ class Alike(torch.nn.Module):
 def _made(net: torch.nn.Module, samples: list[torch.Tensor]) -> GraphModule:
     quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
     program = torch.export.export(net.eval(), (samples[0],))
-    return quantize_program(program, quantizer, samples, rounding=False).converted  # which mends much of it as well
+    return quantize_program(
+        program, quantizer, samples, corrections=Corrections(rounding=False)
+    ).converted  # which mends much of it as well
 
 
 def _with_and_without(

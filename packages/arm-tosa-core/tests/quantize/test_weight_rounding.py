@@ -8,7 +8,13 @@ import pytest
 import torch
 from torch import nn
 
-from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_a16w8_quantization_config, quantize_program
+from arm_tosa_core import (
+    Corrections,
+    TosaCompileSpec,
+    TOSAQuantizer,
+    get_symmetric_a16w8_quantization_config,
+    quantize_program,
+)
 from arm_tosa_core.quantize.annotate.node_roles import arguments_of
 from arm_tosa_core.quantize.corrections.error_feedback import Feedback
 from arm_tosa_core.quantize.corrections.layer_inputs import Layer, Moments
@@ -55,7 +61,9 @@ def samples(count: int, mixed: bool) -> list[torch.Tensor]:
 def quantized(module: nn.Module, calls: list[torch.Tensor], rounding: bool) -> Quantized:
     quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT+int16").tosa_spec)
     quantizer.set_global(get_symmetric_a16w8_quantization_config(is_per_channel=True))
-    return quantize_program(torch.export.export(module, (calls[0],)), quantizer, calls, rounding=rounding)
+    return quantize_program(
+        torch.export.export(module, (calls[0],)), quantizer, calls, corrections=Corrections(rounding=rounding)
+    )
 
 
 def error(module: nn.Module, made: Quantized, calls: list[torch.Tensor]) -> float:

@@ -10,6 +10,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
 from ..exir.compile_spec import ArmCompileSpec
+from ..quantize.corrections.catalogue import Corrections
 from ..quantize.post_training import quantize_program
 from ..quantize.probe.calls import Sample
 from ..support.errors import UsageError
@@ -123,10 +124,7 @@ class Model:
             self.program,
             scheme.quantizer(self.spec),
             self.calibration[:1],
-            equalization=False,
-            smoothing=False,
-            rounding=False,
-            bias_correction=False,
+            corrections=Corrections(equalization=False, smoothing=False, rounding=False, bias_correction=False),
         )
         return self._cost(made.converted)
 

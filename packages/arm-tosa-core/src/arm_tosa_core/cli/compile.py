@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from ..exir.compile_spec import ArmCompileSpec
-    from ..flow import LoweredProgram
+    from ..flow import ExecuTorchOptions, LoweredProgram
     from ..quantize.decisions import Decision
 
 
@@ -216,6 +216,11 @@ def compile_(
     if is_graph:
         return _compile_tosa(Path(model), device, spec, output, artifacts, details, times)
     from ..exir.backend import watched  # late: it loads ExecuTorch
+    from ..flow import ExecuTorchOptions
+
+    options = None
+    if etrecord is not None or external_constants is not None:
+        options = ExecuTorchOptions(etrecord=etrecord, external_constants=external_constants)
 
     program, decisions, costs = prepare(load_program(model, trust=trust), spec, quantize, calibration, costs=details)
     tests = [] if bundle is None else bundled_cases(bundle, program)
@@ -229,8 +234,7 @@ def compile_(
                 cache=cache,
                 memory_format=memory_format,
                 integer_io=integer_io,
-                etrecord=etrecord,
-                external_constants=external_constants,
+                executorch=options,
                 progress=lambda stage, done: shown(stage, round(100 * done), 100),
             )
     if output.suffix == ".pte":
@@ -258,8 +262,7 @@ def lowered_program(
     integer_io: bool = False,
     progress: Callable[[str, float], None] = lambda _stage, _done: None,
     remainder: Sequence[ArmCompileSpec] = (),
-    etrecord: Path | None = None,
-    external_constants: str | None = None,
+    executorch: ExecuTorchOptions | None = None,
 ) -> LoweredProgram:
     """The program, of which at least one operator is delegated; arguments are those of ``lower``.
 
@@ -284,8 +287,7 @@ def lowered_program(
             integer_io=integer_io,
             progress=progress,
             remainder=remainder,
-            etrecord=etrecord,
-            external_constants=external_constants,
+            executorch=executorch,
         )
     if not lowered.report.delegated:
         advice = hint(program, spec, quantization)

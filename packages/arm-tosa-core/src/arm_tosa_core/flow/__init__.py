@@ -3,5 +3,6 @@
 ExecuTorch sees no more than what stays on the CPU and the calls of delegates; see docs/explanation/fast-flow.md.
 """
 
+from .executorch_options import ExecuTorchOptions as ExecuTorchOptions
 from .lowered import LoweredProgram as LoweredProgram
 from .lowered import lower as lower

@@ -8,9 +8,9 @@ import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..compat.executorch import data_files_of, kernels_of
 from ..exir.artifacts import alone_in
@@ -29,6 +29,7 @@ from ..support.import_messages import without_import_messages
 from ..support.torch_warnings import without_torch_warnings
 from ..tosa.specification import TosaSpecification
 from .cache import Entry, load, store
+from .executorch_options import ExecuTorchOptions
 from .fingerprint import fingerprint
 from .progress import Progress, silent
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager
     from executorch.exir.backend.partitioner import Partitioner
     from torch.export import ExportedProgram
-    from torch.fx.passes.operator_support import OperatorSupportBase
 
     from ..aten.integer_edges import Integers
     from ..exir.pte import InputTensor
@@ -142,16 +142,12 @@ def lower(
     exported_program: ExportedProgram | Mapping[str, ExportedProgram],
     target: str | TosaSpecification | ArmCompileSpec,
     *,
-    additional_checks: Sequence[OperatorSupportBase] = (),
-    config: ExecutorchBackendConfig | None = None,
     cache: bool = False,
     memory_format: torch.memory_format | None = None,
     integer_io: bool = False,
     progress: Progress = silent,
     remainder: Sequence[ArmCompileSpec | Partitioner] = (),
-    etrecord: str | os.PathLike[str] | None = None,
-    external_constants: str | None = None,
-    constant_methods: Mapping[str, Any] | None = None,
+    executorch: ExecuTorchOptions | None = None,
 ) -> LoweredProgram:
     """Lowers a program to a ``.pte``: what ``to_edge_transform_and_lower`` with a partitioner and ``to_executorch`` do.
 
@@ -160,12 +156,9 @@ def lower(
             the names of the methods that they become. Weights that methods have in common are stored once, for targets
             whose delegates can read them from where they are, as that of Ethos-U does.
         target: the name of an installed target, a TOSA specification (for a TOSA flatbuffer), or a compile spec.
-        additional_checks: ExecuTorch operator supports, as a partitioner takes them; what one does not support stays
-            on the CPU.
-        config: how ExecuTorch makes the ``.pte``.
         cache: read the result from the cache on disk if the same was lowered before, and keep it there. Not used for
-            several programs, with options other than ``memory_format``, ``integer_io`` and ``progress``, with rewrites
-            added or artifacts to leave, nor where nothing is delegated or a run of the target's compiler died.
+            several programs, with ``remainder`` or ``executorch``, with rewrites added or artifacts to leave, nor where
+            nothing is delegated or a run of the target's compiler died.
         memory_format: how inputs lie in memory: ``torch.contiguous_format``, which is row-major (the default),
             ``torch.channels_last``, as cameras give pictures, or ``torch.preserve_format``, as the example inputs lie.
         integer_io: the program takes and returns the integers of a quantized model: no quantize and dequantize nodes on
@@ -176,12 +169,7 @@ def lower(
             1; not at all where the result is in the cache.
         remainder: what takes the rest, one after the other, as delegates of its own: compile specs, then ExecuTorch
             partitioners, such as ``XnnpackPartitioner()``. The report does not tell of them.
-        etrecord: write ExecuTorch's ETRecord to this file, with which its ``Inspector`` says which operators and source
-            lines the events of an ETDump come from. Of one program only.
-        external_constants: the name of a ``.ptd``, without the suffix, that has the weights of delegates and the
-            constants of what stays on the CPU. The target's delegate must read such files, as
-            that of Ethos-U does.
-        constant_methods: more methods, which return a number, a list of numbers or a tensor, by their names.
+        executorch: options that are ExecuTorch's own; None: its defaults.
 
     Raises:
         UsageError: an unknown target, a target that reads no ``.ptd``, a file that cannot be written, a program that is
@@ -202,23 +190,18 @@ def lower(
     from ..aten.written_state import settle_state
 
     started, failures = time.perf_counter(), passing.failures()
-    programs = _by_method(exported_program, {"integer_io": integer_io, "etrecord": etrecord is not None})
+    options = executorch or ExecuTorchOptions()
+    programs = _by_method(exported_program, {"integer_io": integer_io, "etrecord": options.etrecord is not None})
     for program in programs.values():
         require_writable_program(program)
     spec = compile_spec_of(target)
     specs, partitioners = _specs_first(remainder)
-    config = _config(config, external_constants)
+    config = options.to_executorch_config()
     order = memory_format or MEMORY_FORMATS["contiguous"]
     programs = {name: settle_state(program) for name, program in programs.items()}
-    asked = (
-        additional_checks
-        or spec.rewrites
-        or remainder
-        or constant_methods
-        or any(given is not None for given in (config, etrecord, external_constants))
-    )
-    plain = not asked and programs.keys() == {"forward"} and spec.get_intermediate_path() is None
-    key = fingerprint(programs["forward"], spec, order, integer_io) if cache and plain else None
+    is_usual = executorch is None and not spec.rewrites and not remainder
+    is_cacheable = is_usual and programs.keys() == {"forward"} and spec.get_intermediate_path() is None
+    key = fingerprint(programs["forward"], spec, order, integer_io) if cache and is_cacheable else None
     if key is not None and (entry := load(key)) is not None:
         reports = {"forward": entry.report}
         _warn_of_kernels(reports)
@@ -228,23 +211,23 @@ def lower(
     if integer_io:
         programs["forward"], integers = with_integer_edges(programs["forward"])
     constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
-    if etrecord is not None:
-        require_writable(etrecord)
+    if options.etrecord is not None:
+        require_writable(options.etrecord)
     with without_import_messages():
         from .devtools import Record
         from .edge import methods_to_edge  # late: importing ExecuTorch takes longer than reading the cache
 
     with without_collection(), without_torch_warnings(), alone_in(spec.get_intermediate_path()):
-        record = None if etrecord is None else Record()
+        record = None if options.etrecord is None else Record()
         edge, reports = methods_to_edge(
             programs,
             spec,
-            additional_checks,
-            {**constants, **(constant_methods or {})},
+            options.additional_checks,
+            {**constants, **options.constant_methods},
             progress=progress,
             remainder=specs,
             record=record,
-            external=external_constants,
+            external=options.external_constants,
         )
         for partitioner in partitioners:
             edge = edge.to_backend(partitioner)
@@ -253,8 +236,8 @@ def lower(
             manager = _to_executorch(edge, reports, config)
         kernels = kernels_of(manager)
         reports = {name: report.with_kernels_of(kernels) for name, report in reports.items()}
-        if etrecord is not None and record is not None:
-            write_atomic(etrecord, record.etrecord(manager))
+        if options.etrecord is not None and record is not None:
+            write_atomic(options.etrecord, record.etrecord(manager))
     progress("write", 1)
     _warn_of_kernels(reports)
     buffer, data_files = bytes(manager.buffer), data_files_of(manager)
@@ -291,17 +274,6 @@ def _specs_first(
     if any(isinstance(one, ArmCompileSpec) for one in partitioners):
         raise UsageError("remainder: give compile specs before partitioners, which take what those leave")
     return specs, partitioners
-
-
-def _config(config: ExecutorchBackendConfig | None, external: str | None) -> ExecutorchBackendConfig | None:
-    """With constants of what is not in delegates in a ``.ptd`` too, if there is one."""
-    if external is None:
-        return config
-    if not external or not external.isascii() or Path(external).name != external:
-        raise UsageError(f"external_constants={external!r}: give the name of a file, in ASCII characters and no folder")
-    from executorch.exir import ExecutorchBackendConfig  # late: importing it takes longer than reading the cache
-
-    return replace(config or ExecutorchBackendConfig(), external_constants=lambda _: external)
 
 
 def save_files(path: str | os.PathLike[str], buffer: bytes, data_files: Mapping[str, bytes]) -> None:

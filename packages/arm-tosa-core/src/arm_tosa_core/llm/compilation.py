@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exir.figures import Figures
 from ..exir.report import Report
-from ..flow import lower
+from ..flow import ExecuTorchOptions, lower
 from ..flow.lowered import compile_spec_of, save_files
 from ..support.errors import UsageError
 from .methods import DECODE, EOS, PREFILL, SCALE, decode_of
@@ -132,7 +132,8 @@ def compile_llm(
     if prefill > 1:
         programs[PREFILL] = quantized.prefill(prefill)
     constants = {SCALE: quantized.scale, EOS: list(_ends(model))}
-    lowered = lower(programs, spec, constant_methods=constants, config=_config(), external_constants=external_constants)
+    options = ExecuTorchOptions(config=_config(), constant_methods=constants, external_constants=external_constants)
+    lowered = lower(programs, spec, executorch=options)
     seconds = time.perf_counter() - started
     return LanguageProgram(lowered.buffer, lowered.reports, tokenizer, seconds, lowered.data_files)
 

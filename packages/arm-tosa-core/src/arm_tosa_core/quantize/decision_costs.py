@@ -15,7 +15,7 @@ from torch.export import ExportedProgram
 from ..exir.program_estimate import estimate_program
 from ..plugin.target import Target
 from .annotate.wide_results import STATE
-from .corrections.catalogue import CORRECTIONS
+from .corrections.catalogue import CORRECTIONS, Corrections
 from .decisions import OWN_SCALE, WIDE_RESULT, Decision
 from .post_training import quantize_program
 from .probe.calls import SAMPLES, Sample, as_call
@@ -102,9 +102,8 @@ def _cycles(
     states: States | None,
 ) -> float | None:
     """Estimated cycles of an inference; None if the target predicts none, or has no part of the program."""
-    made = quantize_program(
-        program, quantizer, calls, rounding=False, bias_correction=False, rescaling=rescaling, states=states
-    )
+    corrections = Corrections(rounding=False, bias_correction=False, rescaling=rescaling)
+    made = quantize_program(program, quantizer, calls, corrections=corrections, states=states)
     args, kwargs = program.example_inputs or calls[0]  # of the size that is compiled
     figures = estimate_program(torch.export.export(made.converted, args, dict(kwargs)), target)
     return None if figures is None else figures.get("cycles")

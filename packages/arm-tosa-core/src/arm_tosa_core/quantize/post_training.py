@@ -20,6 +20,7 @@ from ..support.torch_warnings import without_torch_warnings
 from .annotate.norms_behind_layers import settle_norms
 from .annotate.plain_module import make_plain
 from .corrections.bias_correction import correct_biases
+from .corrections.catalogue import Corrections
 from .corrections.concat_scales import keep_narrow
 from .corrections.equalization import equalize
 from .corrections.layer_inputs import LayerInputs
@@ -56,11 +57,7 @@ def quantize_program(
     quantizer: TOSAQuantizer,
     samples: Iterable[Sample | Sequence[Any] | torch.Tensor],
     *,
-    equalization: bool = True,
-    smoothing: bool = True,
-    rounding: bool = True,
-    bias_correction: bool = True,
-    rescaling: bool = True,
+    corrections: Corrections | None = None,
     states: States | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Quantized:
@@ -70,11 +67,7 @@ def quantize_program(
         program: of ``torch.export``; it is left as it is, its buffers too.
         samples: calls of the model, each a tensor, a list or tuple of arguments (what a ``DataLoader`` gives without
             labels), or a tuple of arguments and keyword arguments; read once.
-        equalization: between layers, see ``equalization.equalize``.
-        smoothing: the same behind layer norms.
-        rounding: of weights, see ``weight_rounding.round_weights``.
-        bias_correction: see ``bias_correction.correct_biases`` and ``output_correction.correct_outputs``.
-        rescaling: in front of concatenations, see ``concat_scales.keep_narrow``.
+        corrections: the corrections to make; None: all.
         states: inputs fed from an output of the previous call: for each its name, and the output's index, name, or key
             in the dictionary that the model returns. Samples then are a sequence, in which only the first call's own
             states count. Both ends have one scale, and 16 bits where the target has int16 (``set_states``).
@@ -101,6 +94,7 @@ def quantize_program(
             "the quantizer has no scheme, so nothing would be quantized: call "
             "quantizer.set_global(get_symmetric_quantization_config()) first"
         )
+    switches = corrections or Corrections()
     carried = find_states(program) if states is None else resolve_states(program, states)
     quantizer = copy.copy(quantizer).set_states(carried)
     program = with_own_inputs(without_transforms(program))
@@ -113,14 +107,14 @@ def quantize_program(
     first = list(islice(calls, SAMPLES))
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
-    equalized = equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
+    equalized = equalize(module, first, quantizer.rules, layers=switches.equalization, norms=switches.smoothing)
     report = decisions(module, equalized, EQUALIZED)
-    if rescaling:
+    if switches.rescaling:
         report += decisions(module, keep_narrow(module, first, quantizer.rules), OWN_SCALE)
     settle_norms(module, quantizer.rules)
     with unwritten(module):
         prepared = _prepared(module, quantizer.set_samples(first))
-        inputs = LayerInputs(prepared, quantizer.rules, moments=rounding, means=bias_correction)
+        inputs = LayerInputs(prepared, quantizer.rules, moments=switches.rounding, means=switches.bias_correction)
         _calibrate(prepared, first, calls, inputs, progress)
     report = [*wide_decisions(prepared), *report]
     warn_of_long_tails(prepared)
@@ -129,9 +123,9 @@ def quantize_program(
     with without_torch_warnings():
         floating = copy.deepcopy(prepared, copies)
     converted = convert_pt2e(prepared)
-    if rounding:
+    if switches.rounding:
         report += decisions(converted, round_weights(converted, inputs), ROUNDED)
-    if bias_correction:
+    if switches.bias_correction:
         report += decisions(converted, correct_biases(converted, inputs), CORRECTED)
         correct_outputs(floating, converted, first, quantizer.rules)
     return Quantized(floating, converted, carried, report)
