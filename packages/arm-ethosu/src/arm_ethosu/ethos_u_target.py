@@ -57,9 +57,7 @@ def ethos_u_target(
 
     Args:
         compile, compile_in_detail, estimate, choices: Vela, bound to its options; ``choices`` rates parts of graphs.
-        timing: the timing model, bound to them too.
         with_names: names weights, bound to the placement of blocks.
-        compile_spec: makes the compile spec of the accelerator with other options.
     """
     family = family_of(accelerator)
     macs = accelerator.rpartition("-")[2]

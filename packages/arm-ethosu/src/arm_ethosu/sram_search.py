@@ -93,7 +93,6 @@ def compile(
     next time nothing is tried.
 
     Args:
-        tosa: the flatbuffer.
         flags: more flags for Vela; none is searched where they decide over SRAM.
         sram_budget: bytes of SRAM that it may use; None: the least that costs no cycles (``TOLERANCE``).
         is_cache: whether SRAM is a cache of tensors in DRAM.

@@ -106,10 +106,8 @@ def compile(
     """Compiles one TOSA flatbuffer with the ``vela`` executable.
 
     Args:
-        tosa: the flatbuffer.
         accelerator, system_config, memory_mode: names that Vela and its configuration file know.
         config: the configuration file, as for ``vela_ini.locate``.
-        flags: more flags.
         timeout: seconds after which Vela is killed.
         artifacts: folder to leave Vela's input and outputs in; None leaves nothing.
 

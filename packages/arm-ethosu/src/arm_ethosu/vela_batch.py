@@ -50,7 +50,6 @@ def run_all(executable: str, orders: Sequence[Order], timeout: float) -> list[st
     environment is started for each.
 
     Args:
-        executable: Vela's.
         timeout: seconds after which a run is killed.
 
     Raises:

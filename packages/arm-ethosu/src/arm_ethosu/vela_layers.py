@@ -62,7 +62,6 @@ class Layers:
     """Vela's schedule.
 
     Args:
-        layers: in order.
         kernels: for each kernel command of the stream in order, the number of its layer.
     """
 
@@ -72,10 +71,6 @@ class Layers:
 
 def compiled_layers(xml: str, tosa: bytes) -> list[CompiledLayer]:
     """The operators of Vela's schedule from its debug database; none for an empty text.
-
-    Args:
-        xml: the debug database.
-        tosa: the flatbuffer that was compiled.
 
     Raises:
         ToolError: it lacks the tables that Vela 5.2 writes.
@@ -139,9 +134,6 @@ def read_layers(xml: str, cmd_data: Bytes) -> Layers:
 
 def scheduled(database: Mapping[str, Rows], operations: Sequence[Operation]) -> list[str]:
     """For each operation the ``id`` of its operator in Vela's schedule; empty: Vela does not say.
-
-    Args:
-        database: tables of the debug database that Vela wrote with the commands.
 
     Raises:
         KeyError, ValueError: it lacks the tables that Vela 5.2 writes.

@@ -16,10 +16,6 @@ def with_registers(words: Sequence[int], operations: Sequence[Operation], wanted
 
     A value is changed where Vela sets it. Where an operation needs another one than the one before it, although Vela
     set the register once for both, it is set before the operation.
-
-    Args:
-        words: of Vela's stream.
-        operations: of it.
     """
     out: list[int] = []
     now: dict[int, int] = {}

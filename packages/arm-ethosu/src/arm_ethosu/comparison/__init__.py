@@ -68,11 +68,6 @@ def chosen(place: Workplace, run: Run | ToolError, accelerator: str) -> VelaOutp
 def difference(tosa: bytes, graph: Graph, arrays: Arrays, debug_db: str, accelerator: str) -> Difference | None:
     """The first difference between a graph and what Vela made of it; None: there is none.
 
-    Args:
-        tosa: the flatbuffer that Vela compiled.
-        graph: what it holds.
-        arrays, debug_db: those of ``VelaOutput``.
-
     Raises:
         ToolError: the debug database is not as Vela 5.2 writes it.
         UsageError: the command stream is none.

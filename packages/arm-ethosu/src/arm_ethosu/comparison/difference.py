@@ -14,8 +14,6 @@ class Difference:
     Args:
         op: the operator of the graph that is computed wrongly; None: it is not known which.
         what: what is wrong, as in ``"padding"``.
-        written: what Vela wrote.
-        right: what it should be.
     """
 
     op: Op | None

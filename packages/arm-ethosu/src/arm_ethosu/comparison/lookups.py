@@ -26,12 +26,7 @@ _BETWEEN = 128
 def table_difference(
     arrays: Arrays, commands: Sequence[Operation], kernels: Sequence[Owned], accelerator: str
 ) -> Difference | None:
-    """The first kernel that finds another table than the operator has, or none.
-
-    Args:
-        arrays: those of ``VelaOutput``.
-        kernels: who owns those of the commands that are kernels.
-    """
+    """The first kernel that finds another table than the operator has, or none."""
     memory = _Memory(arrays, accelerator)
     owners = {id(each.command): each for each in kernels}
     for command in commands:

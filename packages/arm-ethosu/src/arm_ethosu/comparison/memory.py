@@ -22,13 +22,7 @@ Written = np.ndarray[tuple[int], np.dtype[np.bool_]]
 def memory_difference(
     arrays: Arrays, operations: Sequence[Operation], kernels: Sequence[Owned], lifetimes: Lifetimes, family: Family
 ) -> Difference | None:
-    """The first command that leaves its memory, or reads what nobody wrote.
-
-    Args:
-        arrays: those of ``VelaOutput``.
-        kernels: who owns those of the operations that are kernels.
-        lifetimes: of the tensors.
-    """
+    """The first command that leaves its memory, or reads what nobody wrote."""
     memory = _Memory(arrays)
     owners = {id(each.command): each.op for each in kernels}
     try:

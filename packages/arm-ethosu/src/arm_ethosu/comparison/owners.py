@@ -34,10 +34,6 @@ class Owned:
 def owned(tables: Mapping[str, Rows], commands: Sequence[Operation], tosa: bytes, graph: Graph) -> list[Owned]:
     """The kernels among commands, each with its operators.
 
-    Args:
-        tables: those of Vela's debug database.
-        graph: that of ``tosa``.
-
     Raises:
         ToolError: it lacks the tables that Vela 5.2 writes.
     """

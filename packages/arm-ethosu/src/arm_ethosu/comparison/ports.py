@@ -17,9 +17,6 @@ from .difference import Difference
 def port_difference(tables: Mapping[str, Rows], arrays: Arrays, graph: Graph) -> Difference | None:
     """The first input or output at another place than its tensor.
 
-    Args:
-        tables: those of Vela's debug database.
-
     Raises:
         ToolError: it lacks the tables that Vela 5.2 writes.
     """

@@ -18,7 +18,6 @@ class Run:
     """One operation or several.
 
     Args:
-        operations: in order.
         steps: of the addresses, from each operation to the next.
     """
 

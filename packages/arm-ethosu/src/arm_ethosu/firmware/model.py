@@ -97,10 +97,8 @@ class Operator:
     """A step on the processor.
 
     Args:
-        op: a TOSA operator.
         kernel: its C source.
         inputs: the operands that the kernel reads, by their positions.
-        output: the result.
     """
 
     op: Op
@@ -150,7 +148,6 @@ class Model:
     Args:
         name: a C identifier in lower case.
         target: the accelerator.
-        inputs, outputs: as its caller sees them.
         taken, given: the values of inputs and outputs.
         reference: the same as TOSA graphs, if they are known.
     """

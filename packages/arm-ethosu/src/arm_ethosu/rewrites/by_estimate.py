@@ -78,7 +78,6 @@ class Estimator:
     """What an accelerator takes of an operator and those around it, by the estimate.
 
     Args:
-        spec, checks: what the target takes.
         others: rewrites without a choice, which all forms undergo before Vela is asked.
     """
 

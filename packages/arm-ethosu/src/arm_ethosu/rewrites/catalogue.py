@@ -90,8 +90,6 @@ class Row:
 
     Args:
         rewrite: the rewrite, or what makes it for an accelerator, or a choice that Vela's estimate makes.
-        kind: why it is there.
-        on: the families of accelerators that it is for.
         gain: what was measured, by Vela's estimate; empty: nothing was.
         elsewhere: why it is not for the other families; empty: what its kind says, or a row of its name is for them.
         vela: of a workaround, the version of Vela that needs it. A graph that shows so is a row of ``differences.py``

@@ -36,7 +36,6 @@ def scheduled(
 
     Args:
         artifacts, options: those of ``vela.compile``; errors are its as well.
-        compile: does as ``vela.compile``.
     """
     best = whole = _scheduled(tosa, artifacts, compile, options)
     if not whole[1].waits:

@@ -37,7 +37,6 @@ class Outcome:
     """What a schedule did.
 
     Args:
-        plan: what is prefetched.
         cycles: Vela's estimate of all kernels together, without the plan; 0 where nothing was planned.
         reason: why nothing is prefetched; empty where something is.
         waits: whether kernels wait for constants, be they prefetched or not.
@@ -58,7 +57,6 @@ def prefetched(arrays: Arrays, memories: Memories | None, family: Family, costs_
     """The program with constants prefetched as early as pays; the same arrays where nothing is to be gained.
 
     Args:
-        arrays: what Vela wrote (``VelaOutput.arrays``).
         memories: what is where; None: constants are in SRAM.
         costs_of: the time of each operation that is a kernel, by its index.
 

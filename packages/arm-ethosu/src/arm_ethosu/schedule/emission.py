@@ -22,8 +22,6 @@ def emitted(
     they come when an operation first needs another value than there is, as Vela emits changes only.
 
     Args:
-        words: of Vela's stream.
-        operations: of it.
         region: that in SRAM.
     """
     return _Emission(operations, plan, family, region).stream(words)

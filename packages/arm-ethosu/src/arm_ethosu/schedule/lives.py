@@ -18,8 +18,6 @@ class Lives:
 
     Args:
         footprints: of the operations, in order.
-        region: the region.
-        size: its bytes.
         kept: bytes that are read after the last operation, the program's results: first byte, and that behind the last.
     """
 
@@ -42,11 +40,7 @@ class Lives:
         self._gaps = cache(self._between)  # a search asks for few ranges of operations many times
 
     def free(self, size: int, operations: range, others: Iterable[Range] = ()) -> int | None:
-        """The lowest address at which ``size`` bytes are free during all of the operations; None: there is none.
-
-        Args:
-            others: more bytes that are in use.
-        """
+        """The lowest address at which ``size`` bytes are free during all of the operations; None: there is none."""
         known = sorted(others)
         for first, end in self._gaps(operations.start, operations.stop):
             at = first

@@ -39,9 +39,6 @@ class Problem:
     """All that a plan depends on.
 
     Args:
-        operations: of the command stream.
-        costs: of its kernels.
-        lives: of the SRAM.
         limit: the size of the constants' region: a fetch is rounded up to whole units, but not beyond it.
     """
 

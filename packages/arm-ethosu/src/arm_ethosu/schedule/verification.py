@@ -34,8 +34,6 @@ def verify(old: Sequence[Operation], new: Sequence[Operation], family: Family, r
     """Compares two streams.
 
     Args:
-        old: Vela's operations.
-        new: those of the stream that is to take its place.
         region: that in SRAM.
         size: of it, in bytes.
 

@@ -25,12 +25,7 @@ def constant_parts(operations: Sequence[Operation], family: Family) -> Iterator[
 
 
 def readdressed(words: Sequence[int], operations: Sequence[Operation], family: Family, moves: Moves) -> list[int]:
-    """The words of a stream, with constants where ``moves`` says.
-
-    Args:
-        words: of Vela's stream.
-        operations: of it.
-    """
+    """The words of a stream, with constants where ``moves`` says."""
 
     def addresses(operation: Operation) -> dict[int, int]:
         return {

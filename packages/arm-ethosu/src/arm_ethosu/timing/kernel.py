@@ -75,13 +75,11 @@ class Kernel:
     """A kernel.
 
     Args:
-        kind: see ``Kind``.
         ifm, ifm2, ofm: its maps; ``ifm2`` is None where there is none.
         block: of the result, what is computed at once.
         micro_block: what the MAC array computes in one step.
         taps: of the window, height and width, without the gaps of dilation.
         extent: of the window, with them.
-        stride: of the window.
         upscale: factor by which the input is enlarged first.
         part_kernel: the order of the weights, and of the work.
         wide: accumulators of more than 32 bits.

@@ -45,7 +45,6 @@ class System:
     Args:
         clock: of the accelerator, Hz.
         regions: the memory of each region of a command stream, by number.
-        name: what users call it.
     """
 
     clock: float

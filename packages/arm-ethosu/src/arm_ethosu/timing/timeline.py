@@ -19,10 +19,8 @@ class Span:
     """One operation in one unit.
 
     Args:
-        unit: where.
         begin, end: cycles from the start of the stream.
         command: index of the operation's word in the stream.
-        name: of the operation.
         operator: number of the operator it belongs to; None: not known.
     """
 

@@ -37,7 +37,6 @@ class Load:
     """What an operation asks of one memory.
 
     Args:
-        memory: which.
         bytes: moved, with the rest of bursts that short runs waste.
         cycles: at least, with the memory to itself.
     """

@@ -35,7 +35,6 @@ class Difference:
     Args:
         count, size: elements that differ, of how many.
         index: the first one, in row-major order.
-        expected, got: its values.
         fault: what the run stopped with; then the rest is empty.
     """
 
@@ -75,9 +74,7 @@ def verify(tosa: bytes, target: Target, inputs: Sequence[Array], run: Run | None
     """Runs a graph on the target and on the reference model; None if they agree.
 
     Args:
-        tosa: the flatbuffer.
         target: compiles and runs the graph and its cuts.
-        inputs: one array per input.
         run: runs the whole graph, where that is compiled already; by default the target compiles it too.
 
     Raises:

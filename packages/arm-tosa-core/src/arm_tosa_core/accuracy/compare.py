@@ -125,7 +125,6 @@ def compare(
     Args:
         prepared: what ``prepare_pt2e`` gave: the float model, its composites taken apart. Its observers do not observe.
         converted: what ``convert_pt2e`` made of a copy of it; equal operators have equal names.
-        samples: calls of the model.
         operators: also look at every operator, not only at the outputs.
         metric: also ask this about the outputs; they are kept for all samples.
     """

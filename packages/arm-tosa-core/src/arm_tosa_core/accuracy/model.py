@@ -41,9 +41,6 @@ class Model:
     """A float program, the data to calibrate with, the data to judge with, and a target.
 
     Args:
-        program: of ``torch.export``, in float.
-        spec: what it is compiled for.
-        calibration, evaluation: calls of the model.
         metric: what judges outputs in place of the SQNR; see ``task_metric.Metric``.
     """
 

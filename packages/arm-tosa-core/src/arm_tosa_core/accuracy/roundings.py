@@ -102,7 +102,6 @@ def measure(
         prepared: the float model.
         converted: the model in 8 bits.
         wide: how results are rounded to 16 bits: what 8 bits saturate, they may as well.
-        samples: calls of the model.
         progress: called with the number of roundings that were measured and their number.
 
     Returns: the error of each rounding, summed over the samples.

@@ -51,11 +51,7 @@ class _Survey:
 
 
 def canonicalize(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
-    """Brings a program in the ATen dialect to its one form; the one given is left as it is.
-
-    Args:
-        rules: of the target.
-    """
+    """Brings a program in the ATen dialect to its one form; the one given is left as it is."""
     survey = _Survey.of(program, rules)
     if survey.irregular:
         program = functional(with_choices(functional(program)))

@@ -52,7 +52,6 @@ def without_composites(
     """The program with PyTorch's decompositions in place of operators that have no rule, if PyTorch has one.
 
     Args:
-        rules: of the target.
         without_rule: the operators of the program that have none, if they are known.
     """
     table: Table | None = None

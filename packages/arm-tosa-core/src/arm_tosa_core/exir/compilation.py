@@ -32,7 +32,6 @@ class Compilation:
 
     Args:
         program: in the ATen dialect, or in ExecuTorch's edge dialect if it may not be edited; it is left as it is.
-        target: what it is compiled for.
         checks: asked about every operator.
         known: data of constants, for a program with fake ones (``lowering.exported_program.constants``).
         editable: CANONICALIZE, SEPARATE and LAY_OUT may change the program. Without, it keeps its nodes.

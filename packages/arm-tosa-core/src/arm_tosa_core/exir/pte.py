@@ -79,7 +79,6 @@ class Pte:
     """A serialized program, and what is read of it.
 
     Args:
-        data: its bytes.
         delegates: every delegate, in order; payloads stored inline or in segments alike.
         inputs: of each method, by name; None where an input is no tensor.
         named: the named data of it and of the ``.ptd`` files that were given.

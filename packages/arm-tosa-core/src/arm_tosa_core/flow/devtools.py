@@ -63,9 +63,6 @@ class Record:
 def bundled(pte: bytes, cases: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]) -> bytes:
     """A *bundled program*, ``.bpte``: method ``forward`` of a ``.pte`` with inputs, and the outputs expected of them.
 
-    Args:
-        cases: inputs and expected outputs of each call.
-
     Raises:
         UsageError: there is no case.
     """

@@ -34,12 +34,7 @@ _OTHERS = 0.1
 
 @dataclass(frozen=True)
 class OutputDifference:
-    """One output of a program that differs from PyTorch's.
-
-    Args:
-        output: its number.
-        why: what differs.
-    """
+    """One output of a program that differs from PyTorch's."""
 
     output: int
     why: str

@@ -57,7 +57,6 @@ class Lowering:
 
     Args:
         program: in the ATen or edge dialect, quantized or not.
-        target: what it is lowered for.
         facts: what is known of the program, if somebody has looked already.
         wide_inputs: int64 tensors may come from outside: someone will narrow them.
 

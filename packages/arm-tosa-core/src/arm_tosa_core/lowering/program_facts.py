@@ -19,7 +19,6 @@ class Facts:
     """Facts of one program.
 
     Args:
-        target: what it is lowered for.
         known: data of constants, for a program with fake ones (``exported_program.constants``).
     """
 

@@ -17,7 +17,6 @@ class Precision:
 
     Args:
         graph: quantized, with quantize and dequantize nodes.
-        rules: those of the target.
     """
 
     def __init__(self, graph: Graph, rules: RuleSet) -> None:

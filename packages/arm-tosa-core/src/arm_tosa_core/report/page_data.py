@@ -28,8 +28,6 @@ class Making:
     """The command and the options behind a page.
 
     Args:
-        title: of the page.
-        command: that makes it again.
         versions: of the packages that took part.
         options: of the target, as its compile spec has them.
     """

@@ -47,7 +47,6 @@ def run_tool(
         timeout: seconds; after that the tool and every process it started are killed. None: never.
         kept: where its input stays, for the error.
         fix: the remedy for the error.
-        cwd: folder to run in.
         env: the whole environment; None is this process's.
 
     Raises:

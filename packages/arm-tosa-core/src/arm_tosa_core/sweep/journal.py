@@ -87,7 +87,6 @@ class Journal:
         folder: where it is kept; made if it is not there.
         space: the points to propose from.
         origin: a name for the model and the data.
-        limits: constraints on proposals.
         judged: accuracy is an objective.
 
     Raises:

@@ -50,11 +50,7 @@ class All:
 
 
 class Proposed:
-    """The sampler's proposals up to a count; any other point replaces a proposal that was tried already.
-
-    Args:
-        count: points.
-    """
+    """The sampler's proposals up to a count; any other point replaces a proposal that was tried already."""
 
     def __init__(self, space: Space, journal: Journal, count: int) -> None:
         self._journal, self.total, self._remaining = journal, count, count

@@ -90,7 +90,6 @@ class Evaluation:
     """The figures of a point.
 
     Args:
-        figures: operators, cycles, memory, bytes.
         accuracy: None if it was not judged.
         program: a digest of the model's program in float; None if it has none (control flow).
         seconds: that it took, on the worker's clock.

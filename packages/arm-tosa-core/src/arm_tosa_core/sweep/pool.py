@@ -44,7 +44,6 @@ class Pool:
     Each is an executor of its own, so that it is known whose work a process died of.
 
     Args:
-        workers: processes.
         memory: bytes that each may use; None: its share of this machine's.
 
     Raises:

@@ -54,9 +54,7 @@ def sweep(
     Args:
         folder: keeps the results; a point with a result there is skipped.
         engine: does the work; it is closed at the end.
-        limits: constraints on proposals.
         judged: the sources have data to judge the accuracy with.
-        most: points.
 
     Raises:
         UsageError: as ``Journal``; the model is no longer that of earlier results; or the first points fail alike.

@@ -32,9 +32,7 @@ class Application:
     """One application of a rewrite.
 
     Args:
-        rewrite: which one.
         op: the operator that it looked at. It may be dead now.
-        reason: why it applied.
     """
 
     rewrite: Rewrite

@@ -40,11 +40,7 @@ class Builder:
     """Emits TOSA: the ``OpBuilder`` of a graph. ``OpBuilder`` describes the methods.
 
     Args:
-        graph: where operators go.
-        spec: the specification of emitted operators.
-        checks: limits of the target, asked about every operator.
         rules: of the target, for ``b.aten``.
-        preferences: the target's choices among equivalent graphs.
     """
 
     def __init__(

@@ -54,7 +54,6 @@ def annotate(
     """Annotates every node that a rule can compute on integers.
 
     Args:
-        rules: those of the target.
         config_of: the scheme of a node; None leaves it in float.
         wide: which results that only additions, products and sums read are kept in the bits of
             ``QuantizationConfig.wide``: ``residuals``, the sums among them, and what is added to them, ``streams``,

@@ -237,9 +237,7 @@ def decompose(
     ``glu``, ``logsumexp``, ...).
 
     Args:
-        rules: those of the target.
         wanted: which nodes may be touched; parts inherit the answer of the node they come from.
-        preferences: those of the target.
 
     Raises:
         UsageError: there are no rules.

@@ -31,9 +31,6 @@ def sums_of_squares(
     root has what the 8 bits of the operand had; but only if each tensor between them has 16.
 
     Args:
-        rules: those of the target.
-        config_of: the scheme of a node; None leaves it in float.
-        computed: the nodes that are no constants.
         samples: calls of the model, which tell whether a unit gains by it; without any, all units are taken.
     """
     units: dict[Node, set[Node]] = {}

@@ -30,7 +30,6 @@ def settle_norms(module: GraphModule, rules: RuleSet) -> None:
 
     Args:
         module: exported for inference, and not prepared yet.
-        rules: those of the target.
     """
     apart: set[Node] = set()
     made: dict[tuple[str, ...], tuple[str, str]] = {}

@@ -29,7 +29,6 @@ def make_plain(module: GraphModule, rules: RuleSet, is_trained: bool = False) ->
     more are removed.
 
     Args:
-        rules: those of the target.
         is_trained: parameters will have other numbers, so that only buffers are constant.
 
     Raises:

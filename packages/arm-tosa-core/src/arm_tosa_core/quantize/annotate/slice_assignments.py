@@ -29,9 +29,6 @@ def without_assignments(module: GraphModule, rules: RuleSet) -> None:
 
     Where that is done, a buffer or an input is written to once, in the end.
 
-    Args:
-        rules: those of the target.
-
     Raises:
         UsageError: something is assigned through a view that cannot be inverted, such as ``expand``.
     """

@@ -56,10 +56,7 @@ def wide_results(
     width at once, and others in two steps. Layers that also read such an operand read 8 bits of it.
 
     Args:
-        rules: those of the target.
-        config_of: the scheme of a node; None leaves it in float.
         wide: see ``annotate``.
-        computed: the nodes that are no constants.
         tables: whether the target has tables of 16 bits; without them energies have 8.
         states: inputs and results of 16 bits, which are carried from call to call.
         samples: calls of the model, see ``sums_of_squares``.

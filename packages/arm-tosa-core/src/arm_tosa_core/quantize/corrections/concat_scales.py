@@ -29,7 +29,6 @@ def keep_narrow(module: GraphModule, samples: Sequence[Sample], rules: RuleSet) 
     Args:
         module: ``ExportedProgram.module()``, not prepared yet.
         samples: calls of the model; four at most are used.
-        rules: those of the target.
 
     Returns:
         Evidence by the names of the operands: squares of how far the scale reaches.

@@ -76,7 +76,6 @@ def equalize(
     Args:
         module: ``ExportedProgram.module()``, not prepared yet. It gets weights of its own; the program keeps its.
         samples: calls of the model; four at most are used.
-        rules: those of the target.
         layers: between layers, through ReLUs and pools.
         norms: behind layer norms.
 

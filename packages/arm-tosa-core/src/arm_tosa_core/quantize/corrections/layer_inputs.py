@@ -84,7 +84,6 @@ class LayerInputs:
     """What calls of a prepared model show of the inputs of its layers.
 
     Args:
-        rules: those of the target.
         moments: whether to collect those of two halves of the calls, for rounding.
         means: whether to collect the mean of what each weight is multiplied with, for biases.
     """

@@ -35,8 +35,6 @@ def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequenc
     Args:
         exact: the prepared model; its observers do not observe here.
         converted: what ``convert_pt2e`` made of a copy of it.
-        samples: calls of the model.
-        rules: those of the target.
     """
     layers = _last_layers(converted, rules)
     if not layers:
