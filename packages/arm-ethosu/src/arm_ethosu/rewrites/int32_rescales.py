@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from arm_tosa_core.tosa.graph import Graph
@@ -15,7 +13,7 @@ from arm_tosa_core.tosa.scaling import is_by_one
 from arm_tosa_core.tosa.walks import made_by, through
 
 from ..operator_classes import READ_IN_PLACE, RESCALE_BY_THEMSELVES
-from .max_pool_copies import POOLABLE, is_poolable, through_pool
+from .max_pool_copies import POOLABLE, copied, is_poolable, through_pool
 
 _RESHAPE = ("RESHAPE",)
 _MOVED = "|".join((*ASSEMBLED, "SLICE"))
@@ -28,6 +26,13 @@ def plus_zero(graph: Graph, before: Op, tensor: Tensor) -> Tensor:
     """A copy of an INT32 tensor, made by a sum inserted before an operator."""
     zero = graph.constant(np.zeros((1,) * tensor.rank, np.int32), DType.INT32)
     return graph.insert_before(before, "ADD", [tensor, zero]).output
+
+
+def copy_of(graph: Graph, before: Op, tensor: Tensor) -> Tensor:
+    """A copy of a tensor of any type, inserted before an operator."""
+    if tensor.dtype is DType.BOOL:
+        return Inserter(graph, before)("LOGICAL_OR", tensor, tensor)
+    return through_pool(graph, before, tensor) if is_poolable(tensor) else plus_zero(graph, before, tensor)
 
 
 def _is_widened(tensor: Tensor) -> bool:
@@ -49,34 +54,14 @@ def _is_fused(wide: Tensor) -> bool:
     return wide.producer.name in RESCALE_BY_THEMSELVES
 
 
-def _no_parts_dropped(match: Match) -> Mapping[int, Tensor]:
-    """An INT32 result that is joined or padded is summed with zero first where Vela would drop parts of it."""
-    return {match.position("wide"): plus_zero(match.graph, match.op, match.tensor("wide"))}
-
-
 def _concat_of_int32(makers: str) -> Rewrite:
     pattern = Pattern("CONCAT|PAD", {ANY: Pattern(makers, name="wide", dtype=DType.INT32)})
-    return pattern_rewrite("joined_wide", Stage.LEGALIZE, pattern, _no_parts_dropped)
+    reason = "An INT32 result that is joined or padded is summed with zero first where Vela would drop parts of it."
+    return copied("joined_wide", pattern, reason, operand="wide", copy=plus_zero)
 
 
 def _fused(match: Match) -> str | None:
     return "Vela makes it part of the operation before" if _is_fused(match["narrow"].inputs[0]) else None
-
-
-def _concat_of_rescale(match: Match) -> Mapping[int, Tensor]:
-    """What a RESCALE made from INT32 goes through a pool before it is joined or padded.
-
-    Unless it is part of the operation before it, Vela writes such a RESCALE to the start of the larger tensor.
-    """
-    return {match.position("narrow"): through_pool(match.graph, match.op, match.tensor("narrow"))}
-
-
-def _rescale_of_concat(match: Match) -> Mapping[int, Tensor]:
-    """What was joined, padded or sliced in INT32 is summed with zero before a RESCALE.
-
-    Vela makes the RESCALE part of the operation before, and computes some of the elements only, or others.
-    """
-    return {0: plus_zero(match.graph, match.op, match.op.inputs[0])}
 
 
 def _not_to_int32(match: Match) -> str | None:
@@ -129,26 +114,9 @@ def _not_repeated(match: Match) -> str | None:
     return None if match.between("wide") else "it was not moved"
 
 
-def _broadcast_int32(match: Match) -> Mapping[int, Tensor]:
-    """An operand that repeats along an axis is copied where it was moved after it was widened.
-
-    Vela repeats it in the shape that it had before.
-    """
-    position = match.position("wide")
-    return {position: plus_zero(match.graph, match.op, match.op.inputs[position])}
-
-
 def _read_narrow(match: Match) -> str | None:
     op = match.op
     return "Vela makes it part of what reads it" if is_by_one(op) and _is_read_narrow(match.graph, op.output) else None
-
-
-def _concat_to_int32(match: Match) -> Mapping[int, Tensor]:
-    """What was sliced, joined, padded or repeated goes through a pool before it is widened.
-
-    Vela otherwise widens other elements, or some only, unless it makes the RESCALE part of what reads it.
-    """
-    return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
 
 
 def _large_scales(match: Match) -> str | None:
@@ -157,14 +125,6 @@ def _large_scales(match: Match) -> str | None:
     if not left or not right or left == right or not (left.is_integer() and right.is_integer()):
         return "there are no two whole scales"
     return "they are large" if max(left, right) >= _OF_SUMS[rescales[0].inputs[0].dtype] else None
-
-
-def _small_sum(match: Match) -> Mapping[int, Tensor]:
-    """One of two operands that small whole scales widen is summed with zero before they are added.
-
-    Vela makes one operation of it all, which is for scales that leave a sum as many bits as it can have.
-    """
-    return {0: plus_zero(match.graph, match.op, match.op.inputs[0])}
 
 
 def _scale(rescale: Op) -> float | None:
@@ -192,20 +152,48 @@ _OF_SCALED = Pattern("ADD|SUB", {0: Pattern("RESCALE", name="left"), 1: Pattern(
 
 CONCAT_OF_INT32_U55 = _concat_of_int32("RESCALE")
 CONCAT_OF_INT32_U85 = _concat_of_int32("RESCALE|ABS|BITWISE_NOT|CLZ")
-CONCAT_OF_RESCALE = pattern_rewrite(
+# Unless it is part of the operation before it, Vela writes such a RESCALE to the start of the larger tensor.
+CONCAT_OF_RESCALE = copied(
     "rescaled_joined",
-    Stage.LEGALIZE,
     Pattern("CONCAT|PAD", {ANY: _FROM_INT32}),
-    _concat_of_rescale,
+    "What a RESCALE made from INT32 goes through a pool before it is joined or padded.",
     _fused,
-    frozenset(("RESCALE", "RESHAPE")),
+    operand="narrow",
+    through=("RESCALE", "RESHAPE"),
 )
-RESCALE_OF_CONCAT = pattern_rewrite("wide_moved", Stage.LEGALIZE, _OF_MOVED_INT32, _rescale_of_concat)
+# Vela makes the RESCALE part of the operation before, and computes some of the elements only, or others.
+RESCALE_OF_CONCAT = copied(
+    "wide_moved",
+    _OF_MOVED_INT32,
+    "What was joined, padded or sliced in INT32 is summed with zero before a RESCALE.",
+    copy=plus_zero,
+)
 # At the RESCALE, before ``widened`` makes a CAST of it: that sees what reads it, and not what reads a view of it.
 RESHAPE_BEFORE_RESCALE = Rewrite("reshaped_first", Stage.LEGALIZE, ("RESCALE",), _reshape_before_rescale)
-SMALL_SUM = pattern_rewrite("small_sum", Stage.LEGALIZE, _OF_SCALED, _small_sum, _large_scales)
-CONCAT_TO_INT32 = pattern_rewrite("wide_assembled", Stage.LEGALIZE, _OF_MOVED, _concat_to_int32, _read_narrow)
-BROADCAST_INT32 = pattern_rewrite("wide_repeated", Stage.LEGALIZE, _OF_MOVED_AFTER, _broadcast_int32, _not_repeated)
+# Vela makes one operation of it all, which is for scales that leave a sum as many bits as it can have.
+SMALL_SUM = copied(
+    "small_sum",
+    _OF_SCALED,
+    "One of two operands that small whole scales widen is summed with zero before they are added.",
+    _large_scales,
+    copy=plus_zero,
+)
+# Vela otherwise widens other elements, or some only, unless it makes the RESCALE part of what reads it.
+CONCAT_TO_INT32 = copied(
+    "wide_assembled",
+    _OF_MOVED,
+    "What was sliced, joined, padded or repeated goes through a pool before it is widened.",
+    _read_narrow,
+)
+# Vela repeats it in the shape that it had before.
+BROADCAST_INT32 = copied(
+    "wide_repeated",
+    _OF_MOVED_AFTER,
+    "An operand that repeats along an axis is copied where it was moved after it was widened.",
+    _not_repeated,
+    operand="wide",
+    copy=plus_zero,
+)
 RESCALE_AS_CAST = pattern_rewrite(
     "widened", Stage.LEGALIZE, _TO_INT32, _rescale_as_cast, _not_to_int32, frozenset(_RESHAPE)
 )

@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.operator_classes import VIEWS
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .inserter import Inserter
-from .int32_rescales import plus_zero
-from .max_pool_copies import is_poolable, through_pool
+from .int32_rescales import copy_of
 
 _THROUGH = frozenset(("CAST", "RESCALE", "RESHAPE"))
 #: Operators that Vela transposes what they read for.
@@ -23,14 +21,8 @@ def _kept_output(graph: Graph, op: Op) -> bool:
     lost = [x for x in map(partial(_lost, graph), op.inputs[: 2 if op.name == "MATMUL" else 1]) if x is not None]
     for x in lost:
         reader = x.uses[0]
-        graph.set_input(reader, reader.inputs.index(x), _copy(graph, reader, x))
+        graph.set_input(reader, reader.inputs.index(x), copy_of(graph, reader, x))
     return bool(lost)
-
-
-def _copy(graph: Graph, before: Op, x: Tensor) -> Tensor:
-    if is_poolable(x):
-        return through_pool(graph, before, x)
-    return plus_zero(graph, before, x) if x.dtype is DType.INT32 else Inserter(graph, before)("LOGICAL_OR", x, x)
 
 
 def _lost(graph: Graph, x: Tensor) -> Tensor | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from math import prod
 
 from arm_tosa_core.tosa.graph import Graph
@@ -31,11 +32,39 @@ def through_pool(graph: Graph, before: Op, tensor: Tensor, origin: Origin | None
     return insert("RESHAPE", image, graph.shape(tensor.shape)) if flat else image
 
 
+#: A copy by a pool of an image of one row.
+through_flat_pool = partial(through_pool, flat=True)
 POOLABLE = (DType.INT8, DType.INT16)
 
 
 def is_poolable(tensor: Tensor) -> bool:
     return tensor.dtype in POOLABLE
+
+
+def copied(
+    name: str,
+    pattern: Pattern,
+    reason: str,
+    check: Callable[[Match], str | None] | None = None,
+    *,
+    operand: int | str = 0,
+    copy: Callable[[Graph, Op, Tensor], Tensor] = through_pool,
+    through: Collection[str] = (),
+) -> Rewrite:
+    """The rewrite that copies an operand of the operator that a pattern finds.
+
+    Args:
+        reason: why it applies, as of ``Rewrite``.
+        operand: its position, or its name in the pattern.
+        copy: makes the copy, before an operator.
+    """
+
+    def of_copy(match: Match) -> Mapping[int, Tensor]:
+        position = match.position(operand) if isinstance(operand, str) else operand
+        return {position: copy(match.graph, match.op, match.op.inputs[position])}
+
+    of_copy.__doc__ = reason
+    return pattern_rewrite(name, Stage.LEGALIZE, pattern, of_copy, check, frozenset(through))
 
 
 def _is_no_flat_copy(op: Op) -> bool:
@@ -82,12 +111,6 @@ def _is_displaced(op: Op) -> bool:
     return in_place is None or not in_place(op)
 
 
-def _detoured(match: Match) -> Mapping[int, Tensor]:
-    """A result that Vela would misplace for a CONCAT, PAD, sum or product goes through a pool first."""
-    position = match.position("source")
-    return {position: through_pool(match.graph, match.op, match.op.inputs[position])}
-
-
 def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
     def rightly_placed(match: Match) -> str | None:
         source = match["source"].name
@@ -100,7 +123,8 @@ def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
     sources = dict.fromkeys(name for names in wrong_places.values() for name in names)
     source = Pattern("|".join(sources), name="source", through=("RESCALE", "RESHAPE"), where=_is_displaced)
     pattern = Pattern("|".join(wrong_places), {ANY: source})
-    return pattern_rewrite("detour", Stage.LEGALIZE, pattern, _detoured, rightly_placed)
+    reason = "A result that Vela would misplace for a CONCAT, PAD, sum or product goes through a pool first."
+    return copied("detour", pattern, reason, rightly_placed, operand="source")
 
 
 #: Operators that Vela fuses with a maximum or minimum along an axis before them, and then gets sizes or places wrong.
@@ -129,19 +153,9 @@ def _pooled_extreme(fused: tuple[str, ...]) -> Rewrite:
     return pattern_rewrite("pooled_extreme", Stage.LEGALIZE, pattern, _pooled, apart)
 
 
-def _pooled_choice(match: Match) -> Mapping[int, Tensor]:
-    """What a comparison chooses from goes through a pool after a RESCALE, which Vela otherwise loses in the chain."""
-    return {match.position("choice"): through_pool(match.graph, match.op, match.tensor("choice"))}
-
-
 def _no_smaller(match: Match) -> str | None:
     sizes = zip(match.op.output.shape[1:3], match.op.inputs[0].shape[1:3], strict=True)
-    return None if any(made < size for made, size in sizes) else "it makes nothing smaller"
-
-
-def _made_smaller(match: Match) -> Mapping[int, Tensor]:
-    """What a RESIZE makes smaller goes through a pool: Vela lets it begin before all it reads is written."""
-    return {0: through_pool(match.graph, match.op, match.op.inputs[0], flat=True)}
+    return None if any(after < before for after, before in sizes) else "it makes nothing smaller"
 
 
 _COMPARED = Pattern("SELECT", {0: Pattern("*"), ANY: Pattern("RESCALE", name="choice", dtype=POOLABLE)})
@@ -149,6 +163,17 @@ _WRITTEN = Pattern("RESIZE", {0: Pattern("*", dtype=POOLABLE, through=("RESHAPE"
 
 POOLED_EXTREME = _pooled_extreme(_FUSED_WITH_EXTREMES)
 POOLED_EXTREME_U55 = _pooled_extreme(_FUSED_WITH_EXTREMES_U55)
-POOLED_CHOICE = pattern_rewrite("pooled_choice", Stage.LEGALIZE, _COMPARED, _pooled_choice)
+POOLED_CHOICE = copied(
+    "pooled_choice",
+    _COMPARED,
+    "What a comparison chooses from goes through a pool after a RESCALE, which Vela otherwise loses in the chain.",
+    operand="choice",
+)
 DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
-MADE_SMALLER = pattern_rewrite("made_smaller", Stage.LEGALIZE, _WRITTEN, _made_smaller, _no_smaller)
+MADE_SMALLER = copied(
+    "made_smaller",
+    _WRITTEN,
+    "What a RESIZE makes smaller goes through a pool: Vela lets it begin before all it reads is written.",
+    _no_smaller,
+    copy=through_flat_pool,
+)

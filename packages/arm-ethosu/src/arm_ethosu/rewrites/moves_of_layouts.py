@@ -11,13 +11,13 @@ from .by_estimate import WORTH_ASKING, Choice
 
 def _few(op: Op) -> str | None:
     """The reason not to ask the estimate about a mover; None: ask."""
-    x, made = op.inputs[0], op.output
-    if min(x.size, made.size) < WORTH_ASKING:
+    sizes = op.inputs[0].size, op.output.size
+    if min(sizes) < WORTH_ASKING:
         return "it moves little"
-    return "it changes what is moved too much" if 2 * min(x.size, made.size) < max(x.size, made.size) else None
+    return "it changes what is moved too much" if 2 * min(sizes) < max(sizes) else None
 
 
-def _moved(match: Match, move: Op, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+def moved(match: Match, move: Op, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """SLICE, PAD or REVERSE of ``x``, whose axis ``i`` was the axis ``axes[i]`` of the former operand."""
     graph, insert = match.graph, match.insert
     if move.name == "REVERSE":
@@ -33,12 +33,9 @@ def _moved(match: Match, move: Op, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return insert.like(move, x, by_axis(move.inputs[1], 1), by_axis(move.inputs[2], 1))
 
 
-def _constant(op: Op) -> bool:
-    return all(shape.is_constant for shape in op.inputs[1:])
-
-
 def _not_behind(match: Match) -> str | None:
-    return _few(match["move"]) if _constant(match["move"]) else "it is computed at run time"
+    constant = all(shape.is_constant for shape in match["move"].inputs[1:])
+    return _few(match["move"]) if constant else "it is computed at run time"
 
 
 def _behind(match: Match) -> Tensor:
@@ -48,7 +45,7 @@ def _behind(match: Match) -> Tensor:
     off in PyTorch's order of axes, for which Vela copies the whole image.
     """
     move, perms = match["move"], match.op.attrs["perms"]
-    return _moved(match, move, match.insert.like(match.op, move.inputs[0]), perms)
+    return moved(match, move, match.insert.like(match.op, move.inputs[0]), perms)
 
 
 MOVE_BEHIND_LAYOUT = Choice(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
 from .by_estimate import WORTH_ASKING, Choice
+from .moves_of_layouts import moved
 
 _MOVES_OF_PLANES = ("PAD", "SLICE")
+#: The axes of an image in the order of a plane, [1, 1, height, width], whose columns are channels.
+_PLANE = (0, 3, 1, 2)
 
 
 def _no_plane(op: Op) -> str | None:
@@ -25,22 +28,8 @@ def _not_plane(match: Match) -> str | None:
 def _as_plane(match: Match) -> Tensor:
     """A PAD or SLICE of an image with one channel takes its columns for channels: rows lie in memory as they were."""
     image = match.op.inputs[0]
-    plane = _moved(match, match.op, match.insert.reshape(image, 1, 1, *image.shape[1:3]))
+    plane = moved(match, match.op, match.insert.reshape(image, 1, 1, *image.shape[1:3]), _PLANE)
     return match.insert.reshape(plane, *match.op.output.shape)
-
-
-def _moved(match: Match, move: Op, plane: Tensor) -> Tensor:
-    """A PAD or SLICE of an image with one channel, of a plane."""
-    each = 2 if move.name == "PAD" else 1
-
-    def of_plane(shape: Tensor) -> Tensor:
-        data = shape.data
-        assert data is not None
-        numbers = [int(n) for n in data]
-        return match.graph.shape([*numbers[:each], *numbers[3 * each :], *numbers[each : 3 * each]])
-
-    rest = move.inputs[1:]
-    return match.insert.like(move, plane, *(of_plane(x) if x.dtype is DType.SHAPE else x for x in rest))
 
 
 def _not_planes(match: Match) -> str | None:
@@ -66,7 +55,7 @@ def _plane(match: Match, image: Tensor) -> Tensor:
     """An image with one channel as a plane, (1, 1, height, width)."""
     move = image.producer
     if move is not None and move.name in _MOVES_OF_PLANES and len(image.uses) == 1 and _no_plane(move) is None:
-        return _moved(match, move, _plane(match, move.inputs[0]))
+        return moved(match, move, _plane(match, move.inputs[0]), _PLANE)
     return match.insert.reshape(image, 1, 1, *image.shape[1:3])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Inserter, Stage
 from arm_tosa_core.tosa.scaling import is_by_one, multiplier_and_shift
 
-from .max_pool_copies import POOLABLE, through_pool
+from .max_pool_copies import POOLABLE, copied
 
 #: Of a RESCALE with a multiplier of 16 bits: 15 of them, shifted right by 2 at least.
 _LARGEST_FACTOR = 2.0**13
@@ -56,14 +55,6 @@ def _one_rescale(match: Match) -> Tensor:
     return match.insert("RESCALE", inner.inputs[0], *scales, inner.inputs[3], op.inputs[4], **attrs)
 
 
-def _scales_of_parts(match: Match) -> Mapping[int, Tensor]:
-    """A RESCALE by channel goes through a pool after channels were joined, padded or repeated.
-
-    Vela rescales the parts instead, each with the scales of the first channels.
-    """
-    return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
-
-
 def _not_narrow(match: Match) -> str | None:
     op, narrow = match.op, match.tensor("source")
     zero = op.inputs[3].data
@@ -95,14 +86,6 @@ def _not_resized(match: Match) -> str | None:
     return "there are zero points" if any(z.data is None or z.data.any() for z in op.inputs[3:5]) else None
 
 
-def _resized(match: Match) -> Mapping[int, Tensor]:
-    """What a RESIZE made goes through a pool before a RESCALE by 1 gives it the other of 8 and 16 bits.
-
-    Without zero points, Vela leaves the RESCALE out, and reads tensors of one width as if they had the other.
-    """
-    return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
-
-
 _OF_RESCALE = Pattern("RESCALE", {0: Pattern("RESCALE", name="inner", alone=True)})
 _OF_PARTS = Pattern("RESCALE", {0: Pattern("|".join(ASSEMBLED), dtype=POOLABLE)}, attrs={"per_channel": True})
 _OF_NARROW = Pattern(
@@ -114,6 +97,17 @@ _OF_RESIZE = Pattern("RESCALE", {0: Pattern("RESIZE", dtype=POOLABLE, through=VI
 ONE_RESCALE = pattern_rewrite(
     "one_rescale_from_int48", Stage.LEGALIZE, _OF_RESCALE, _one_rescale, _not_one, rounds=True
 )
-SCALES_OF_PARTS = pattern_rewrite("scales_of_parts", Stage.LEGALIZE, _OF_PARTS, _scales_of_parts)
+# Vela rescales the parts instead, each with the scales of the first channels.
+SCALES_OF_PARTS = copied(
+    "scales_of_parts",
+    _OF_PARTS,
+    "A RESCALE by channel goes through a pool after channels were joined, padded or repeated.",
+)
 CAST_TO_INT32 = pattern_rewrite("wide_copy", Stage.LEGALIZE, _OF_NARROW, _cast_to_int32, _not_narrow)
-RESIZED_U55 = pattern_rewrite("resized", Stage.LEGALIZE, _OF_RESIZE, _resized, _not_resized)
+# Without zero points, Vela leaves the RESCALE out, and reads tensors of one width as if they had the other.
+RESIZED_U55 = copied(
+    "resized",
+    _OF_RESIZE,
+    "What a RESIZE made goes through a pool before a RESCALE by 1 gives it the other of 8 and 16 bits.",
+    _not_resized,
+)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
-from .max_pool_copies import through_pool
+from .max_pool_copies import copied
 
 _CHAINED = ("RESCALE", "RESHAPE", "MUL", "ADD", "SUB", "MAXIMUM", "MINIMUM", "CLAMP")
 
@@ -24,14 +22,6 @@ def _no_other_table(match: Match) -> str | None:
             waiting += new
             seen.update(new)
     return "there is no other table"
-
-
-def _one_table_in_a_chain(match: Match) -> Mapping[int, Tensor]:
-    """An INT16 TABLE on what comes from another one, through operators that Vela chains, goes through a pool.
-
-    There is room for one such table; in a chain the second one replaces the first before that was used.
-    """
-    return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
 
 
 def _of_other_type(match: Match) -> str | None:
@@ -51,13 +41,13 @@ def _activation_first(match: Match) -> Tensor:
     return made
 
 
-ONE_TABLE = pattern_rewrite(
+# There is room for one such table; in a chain the second one replaces the first before that was used.
+ONE_TABLE = copied(
     "one_table_in_a_chain",
-    Stage.LEGALIZE,
     Pattern("TABLE", {0: Pattern(dtype=DType.INT16)}),
-    _one_table_in_a_chain,
+    "An INT16 TABLE on what comes from another one, through operators that Vela chains, goes through a pool.",
     _no_other_table,
-    frozenset(_CHAINED),
+    through=_CHAINED,
 )
 ACTIVATION_FIRST = pattern_rewrite(
     "activation_before_move",

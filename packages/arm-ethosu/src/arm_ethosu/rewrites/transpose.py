@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import inf, prod
 
 from arm_tosa_core.tosa.ir import Op, Tensor, fewest_axes
@@ -16,7 +15,7 @@ from ..operator_classes import AT_THE_OUTPUT
 from .by_estimate import Choice
 from .graph_parts import is_factor, with_layer
 from .inserter import Inserter
-from .max_pool_copies import POOLABLE, through_pool
+from .max_pool_copies import POOLABLE, copied, through_flat_pool
 
 #: How Ethos-U85 moves the axes of many images fastest one by one.
 _BY_IMAGE = ((0, 2, 1, 3), (0, 2, 3, 1))
@@ -61,15 +60,6 @@ def _few_axes(match: Match) -> str | None:
         return "the RESHAPE does not take axes of one element away"
     joined = joined_behind_one(axes, [sorted(turn).index(axis) for axis in turn])
     return "Vela joins few enough elements" if joined <= MAX_AXIS else None
-
-
-def _own_axes(match: Match) -> Mapping[int, Tensor]:
-    """What a RESHAPE takes axes of one element from goes through a pool before a TRANSPOSE.
-
-    Vela moves the axes of the tensor before the RESHAPE, and ends with an error where it would join more than 65536
-    elements. The axes after it may be few enough.
-    """
-    return {0: through_pool(match.graph, match.op, match.op.inputs[0], flat=True)}
 
 
 def _no_images(match: Match) -> str | None:
@@ -214,11 +204,13 @@ TRANSPOSE_BY_IMAGE = pattern_rewrite("transpose_by_image", Stage.LEGALIZE, _ANY,
 TRANSPOSE_OF_MATRIX = pattern_rewrite("transpose_of_matrix", Stage.LEGALIZE, _ANY, _of_matrix, _no_matrix, _FUSED)
 TRANSPOSE_OF_LAYER = Choice("transpose_of_layer", _ANY, _copied_layer, _no_layer, around=with_layer)
 TRANSPOSE_OF_FEW_AXES, TRANSPOSE_OF_FEW_AXES_U85 = _of_few_axes(MAX_AXIS), _of_few_axes(inf)
-OWN_AXES = pattern_rewrite(
+# Vela moves the axes of the tensor before the RESHAPE, and ends with an error where it would join more than 65536
+# elements. The axes after it may be few enough.
+OWN_AXES = copied(
     "own_axes",
-    Stage.LEGALIZE,
     Pattern("TRANSPOSE", {0: Pattern("RESHAPE", name="view", dtype=POOLABLE)}),
-    _own_axes,
+    "What a RESHAPE takes axes of one element from goes through a pool before a TRANSPOSE.",
     _few_axes,
-    frozenset(("RESHAPE",)),
+    copy=through_flat_pool,
+    through=("RESHAPE",),
 )

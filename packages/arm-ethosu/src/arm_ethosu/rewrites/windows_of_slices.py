@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from arm_tosa_core.tosa.ir import Op, Tensor
-from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Stage
+from arm_tosa_core.tosa.ir import Op
+from arm_tosa_core.tosa.pattern import Match, Pattern
 from arm_tosa_core.tosa.scaling import is_by_one
 
 from ..limits import MAX_AXIS, MAX_STRIDE
-from .max_pool_copies import through_pool
+from .max_pool_copies import copied
 from .slice_of_view import leading_ones
 
 _DILATION = 2  # of more Vela makes several operations
@@ -22,25 +19,12 @@ def _rightly_read(match: Match) -> str | None:
     op, part, shape = match.op, match["part"], match.op.inputs[0].shape
     if not all(map(_is_left_out, match.between("part"))):
         return "what lies between is an operation"
-    if not (_is_of_many(op) or shape[0] > 1) or _is_copy(op):
+    is_copy = op.attrs.get("kernel") == op.attrs["stride"] == (1, 1)  # a pool that this rewrite has put in
+    if is_copy or not (_is_of_many(op) or shape[0] > 1):
         return "Vela makes one operation of it"
     top, _, left, _ = op.attrs["pad"]
-    return None if top or left or (_is_of_many(op) and _cuts_image(part)) else "it has no padding, and reads all rows"
-
-
-def _pool_of_slice(match: Match) -> Mapping[int, Tensor]:
-    """What a window with padding, in several operations of Vela, takes of a SLICE goes through a pool first.
-
-    Vela has a whole tensor begin at minus the padding, and a part of it where the SLICE says: padding at the top and
-    left is lost (``DecomposeConv2D`` and its like in Vela's ``scheduler_decompose.cpp``). Of a part of the rows or
-    columns, longer dilations and strides count elements from the start of the whole.
-    """
-    return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
-
-
-def _is_copy(op: Op) -> bool:
-    """Whether it is a pool as this rewrite puts in, which has no padding, strides or dilation to get wrong."""
-    return bool(op.attrs.get("kernel") == op.attrs["stride"] == (1, 1))
+    cuts_image = part.inputs[0].shape[1:-1] != part.output.shape[1:-1]
+    return None if top or left or (_is_of_many(op) and cuts_image) else "it has no padding, and reads all rows"
 
 
 def _is_of_many(op: Op) -> bool:
@@ -62,11 +46,14 @@ def _is_left_out(op: Op) -> bool:
     return op.name == "IDENTITY" or (op.name == "RESCALE" and is_by_one(op))
 
 
-def _cuts_image(part: Op) -> bool:
-    """Whether it leaves out rows or columns, which are all axes but the last one and the images."""
-    return part.inputs[0].shape[1:-1] != part.output.shape[1:-1]
-
-
 _OF_SLICE = Pattern("|".join(_WINDOWS), {0: Pattern("SLICE", name="part", through=("IDENTITY", "RESCALE", "RESHAPE"))})
 
-POOL_OF_SLICE = pattern_rewrite("pool_of_slice", Stage.LEGALIZE, _OF_SLICE, _pool_of_slice, _rightly_read)
+# Vela has a whole tensor begin at minus the padding, and a part of it where the SLICE says: padding at the top and left
+# is lost (``DecomposeConv2D`` and its like in Vela's ``scheduler_decompose.cpp``). Of a part of the rows or columns,
+# longer dilations and strides count elements from the start of the whole.
+POOL_OF_SLICE = copied(
+    "pool_of_slice",
+    _OF_SLICE,
+    "What a window with padding, in several operations of Vela, takes of a SLICE goes through a pool first.",
+    _rightly_read,
+)
