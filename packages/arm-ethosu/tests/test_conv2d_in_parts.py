@@ -7,7 +7,7 @@ import pytest
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.rewrites.conv2d_in_parts import conv2d_in_parts
-from arm_ethosu.schedule.parts import in_parts
+from arm_ethosu.schedule.compilation import in_parts
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor

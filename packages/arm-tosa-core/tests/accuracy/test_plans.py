@@ -9,7 +9,7 @@ import pytest
 
 from arm_tosa_core.accuracy.plans import Chosen, Planner
 from arm_tosa_core.accuracy.roundings import Array, Noise
-from arm_tosa_core.accuracy.unit_costs import parts_of
+from arm_tosa_core.accuracy.search import parts_of
 from arm_tosa_core.accuracy.units import Unit
 
 COUNT = 11

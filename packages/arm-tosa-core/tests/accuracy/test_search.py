@@ -101,7 +101,7 @@ def test_of_models_of_many_units_parts_are_estimated(monkeypatch: pytest.MonkeyP
     model, int8, _ = _prepare("normalized")
     goal = Goal(parse_budget("cycles=+30%"))
     one_by_one = search(model, int8, model.compare(int8), goal)
-    monkeypatch.setattr("arm_tosa_core.accuracy.unit_costs._PARTS", 3)
+    monkeypatch.setattr("arm_tosa_core.accuracy.search._PARTS", 3)
     in_parts = search(model, int8, model.compare(int8), goal)
     assert in_parts.chosen is not None and one_by_one.chosen is not None
     assert in_parts.chosen.cost <= in_parts.bounds.most

@@ -16,8 +16,8 @@ from arm_tosa_core import (
     quantize_program,
 )
 from arm_tosa_core.quantize.annotate.node_roles import arguments_of
-from arm_tosa_core.quantize.corrections.error_feedback import Feedback
 from arm_tosa_core.quantize.corrections.layer_inputs import Layer, Moments
+from arm_tosa_core.quantize.corrections.weight_rounding import Feedback
 from arm_tosa_core.quantize.decisions import ROUNDED
 from arm_tosa_core.quantize.post_training import Quantized
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from arm_tosa_core import MXFPOpConfig, TosaCompileSpec, UsageError, to_mxfp
-from arm_tosa_core.quantize.schemes.block_rounding import rounded_to_blocks
+from arm_tosa_core.quantize.schemes.mxfp import rounded_to_blocks
 from arm_tosa_core.testing.harness import Execution, exported
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType

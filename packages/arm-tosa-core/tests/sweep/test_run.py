@@ -231,7 +231,7 @@ def test_two_sweeps_do_not_share_a_folder(sweep: Sweep, monkeypatch: Any) -> Non
 def test_workers_get_points_of_different_groups() -> None:
     from collections import Counter
 
-    from arm_tosa_core.sweep.order import All
+    from arm_tosa_core.sweep.run import All
 
     order = All(SPACE)
     running: Counter[Any] = Counter()

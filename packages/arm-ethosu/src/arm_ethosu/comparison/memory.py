@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from ..vela import Arrays
 from .difference import Difference
 from .lifetimes import Lifetimes
 from .owners import Owned
-from .runs import runs
 
 Written = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -109,3 +109,59 @@ def _tensors(arrays: Arrays, direction: str) -> list[tuple[int, int, int]]:
         (int(region), int(offset), int(offset) + int(np.prod(shape)) * int(size))
         for shape, size, offset, region in zip(*columns, strict=True)
     ]
+
+
+_ADDRESSES = frozenset((r.IFM_BASE0, r.IFM2_BASE0, r.OFM_BASE0))
+
+
+@dataclass
+class Run:
+    """Kernels in a row that differ in addresses alone, by the same steps: a TRANSPOSE may have thousands of them.
+
+    Args:
+        steps: of the addresses, from each operation to the next.
+    """
+
+    operations: list[Operation]
+    family: Family
+    steps: Mapping[int, int] = field(default_factory=dict)
+
+    def together(self) -> Footprint:
+        """What all of them do with memory, as if they were one."""
+        first, second = (footprint(op, self.family) for op in self.operations[:2])
+        return Footprint(self._joined(first.reads, second.reads), self._joined(first.writes, second.writes))
+
+    def _joined(self, first: Sequence[Part], second: Sequence[Part]) -> tuple[Part, ...]:
+        count = len(self.operations)
+        return tuple(
+            Part(one.region, one.base, (count, *one.counts), (other.base - one.base, *one.steps))
+            for one, other in zip(first, second, strict=True)
+        )
+
+    def takes(self, op: Operation) -> bool:
+        """Whether an operation goes on with it, after which it is one of its own."""
+        last = self.operations[-1]
+        if (last.code, last.parameter) != (op.code, op.parameter) or not op.is_kernel:
+            return False
+        changed = {name for name, _ in last.registers.items() ^ op.registers.items()}
+        if not changed <= _ADDRESSES:
+            return False
+        steps = {name: op.registers[name] - last.registers[name] for name in changed}
+        if len(self.operations) > 1 and steps != self.steps:
+            return False
+        self.steps = steps
+        self.operations.append(op)
+        return True
+
+
+def runs(operations: Sequence[Operation], family: Family) -> Iterator[Run]:
+    """The operations in order, in runs."""
+    run: Run | None = None
+    for op in operations:
+        if run is not None and run.takes(op):
+            continue
+        if run is not None:
+            yield run
+        run = Run([op], family)
+    if run is not None:
+        yield run

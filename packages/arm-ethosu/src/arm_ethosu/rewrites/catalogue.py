@@ -16,6 +16,7 @@ from .attention_heads import HEADS_OF_LAYERS, HEADS_SIDE_BY_SIDE, KEYS_AS_COLUMN
 from .attention_in_parts import ATTENTION_IN_PARTS
 from .avg_pool_as_depthwise import AVERAGE_AS_DEPTHWISE
 from .bands_of_channels import BY_BAND
+from .beyond_registers import INDICES_IN_PARTS, LONG_PADDING, SUMS_OF_PARTS
 from .by_estimate import Choice
 from .channels_in_order import CHANNELS_IN_ORDER
 from .constant_operands import REPEATED_CONSTANT
@@ -24,7 +25,6 @@ from .conv2d_of_whole_image import WHOLE_IMAGE
 from .conv2d_over_patches import OVERLAPPING_PATCHES, OVERLAPPING_PATCHES_U85, VIEWS
 from .conv3d_as_channels import PLANES_AS_CHANNELS
 from .dropped_bits import FLOORED, NARROWED, SHIFTED
-from .indices_in_parts import INDICES_IN_PARTS
 from .int32_rescales import (
     BROADCAST_INT32,
     CONCAT_OF_INT32_U55,
@@ -36,8 +36,7 @@ from .int32_rescales import (
     RESHAPE_BEFORE_RESCALE,
     SMALL_SUM,
 )
-from .kept_outputs import KEPT_OUTPUT
-from .long_padding import LONG_PADDING
+from .kept_outputs import KEPT_OUTPUT, MINIMUM_OF_COPY, SELECT_OF_COPIES
 from .max_pool_copies import (
     DETOUR_U55,
     DETOUR_U85,
@@ -49,13 +48,11 @@ from .max_pool_copies import (
 from .mixed_widths import OF_ONE_WIDTH
 from .moves_of_layouts import MOVE_BEHIND_LAYOUT
 from .one_channel import PLANE_MOVED, PLANES_JOINED
-from .other_shapes import MINIMUM_OF_COPY, SELECT_OF_COPIES
 from .padding_in_kernel import PADDING_APART, PADDING_IN_KERNEL
 from .pool_behind_conv2d import POOL_APART
 from .pools_of_long_strides import ROWS_OF_WINDOWS
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
 from .reduce_max_of_matmul import MAXIMUM_U85
-from .reduce_sum_in_parts import SUMS_OF_PARTS
 from .rescale import CAST_TO_INT32, ONE_RESCALE, RESIZED_U55, SCALES_OF_PARTS
 from .resize_as_conv2d import RESIZE_AS_CONVOLUTIONS
 from .slice_of_view import SLICE_OF_VIEW

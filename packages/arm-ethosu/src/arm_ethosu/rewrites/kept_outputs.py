@@ -1,4 +1,4 @@
-"""Outputs of a graph that Vela would leave out."""
+"""Copies of tensors that others use as well: Vela would leave such an output out, or read such an operand wrong."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from functools import partial
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.operator_classes import VIEWS
+from arm_tosa_core.tosa.pattern import ANY, Match, Pattern
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .int32_rescales import copy_of
+from .max_pool_copies import copied
 
 _THROUGH = frozenset(("CAST", "RESCALE", "RESHAPE"))
 #: Operators that Vela transposes what they read for.
@@ -37,3 +39,18 @@ def _lost(graph: Graph, x: Tensor) -> Tensor | None:
 
 
 KEPT_OUTPUT = Rewrite("kept_output", Stage.LEGALIZE, _TRANSPOSING, _kept_output, _THROUGH)
+
+
+def _in_own_shape(match: Match) -> str | None:
+    x = match.tensor("operand")
+    return None if any(use.name in VIEWS for use in x.uses) and not x.is_constant else "it is read in its own shape"
+
+
+def _of_copies(name: str, op: str) -> Rewrite:
+    reason = "An operand that others read in another shape is copied, because Vela would read it in that shape."
+    pattern = Pattern(op, {ANY: Pattern(name="operand")})
+    return copied(name, pattern, reason, _in_own_shape, operand="operand", copy=copy_of)
+
+
+MINIMUM_OF_COPY = _of_copies("minimum_of_copy", "REDUCE_MIN")
+SELECT_OF_COPIES = _of_copies("select_of_copies", "SELECT")

@@ -6,9 +6,9 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
+from .beyond_registers import padded_before
 from .by_estimate import WORTH_ASKING, Choice
 from .graph_parts import around
-from .long_padding import padded_before
 
 
 def _small(match: Match) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,12 @@ import numpy as np
 from arm_tosa_core.support.errors import ToolError
 
 from ..accelerators import Family, family_of
+from ..command_stream import registers as r
+from ..command_stream.changed_registers import with_registers
 from ..command_stream.container import accelerator_of, commands_of, with_commands
+from ..command_stream.footprints import Part, reads_by_register
 from ..command_stream.operations import Operation, operations_of
 from ..schedule.verification import Unproved
-from .addresses import constant_parts, readdressed
 from .pool import Moves, Pool
 from .proof import require_equal
 
@@ -77,3 +79,27 @@ def _moved(arrays: Arrays, known: _Known, data: np.ndarray[Any, Any]) -> Arrays:
         fix = "lower the methods one by one, and report it: this is a fault of arm-ethosu"
         raise ToolError("sharing weights", f"made a program that is not proved: {error}", fix=fix) from error
     return {**arrays, "cmd_data": with_commands(arrays["cmd_data"], words), "weight_data": data}
+
+
+def constant_parts(operations: Sequence[Operation], family: Family) -> Iterator[Part]:
+    """What a stream reads of the constants.
+
+    Raises:
+        UnreadableStream: an operation reads in a way that is not known.
+    """
+    for operation in operations:
+        for _, part in reads_by_register(operation, family):
+            if part.region == r.CONSTANTS:
+                yield part
+
+
+def readdressed(words: Sequence[int], operations: Sequence[Operation], family: Family, moves: Moves) -> list[int]:
+    """The words of a stream, with constants where ``moves`` says."""
+
+    def addresses(operation: Operation) -> dict[int, int]:
+        return {
+            register: operation.get(register) + (moves.distance(part) if part.region == r.CONSTANTS else 0)
+            for register, part in reads_by_register(operation, family)
+        }
+
+    return with_registers(words, operations, addresses)

@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..lowering.exported_program import mutable
+from ..compat.torch import example_size
+from ..lowering.exported_program import copy_program, mutable, source_line
+from ..lowering.lowering import memory_order
+from ..lowering.operator_names import canonical
 from ..lowering.rule_set import RuleSet
+from ..lowering.values import inverse
+from ..support.errors import UsageError
 from .control_flow import is_choice, with_choices
 from .decompose import has_no_rule, without_composites
 from .functionalize import functional, is_check_or_wrapper
 from .no_elements import has_empty, without_empty
-from .strided_reads import in_order, reads_memory
 
 
 @dataclass(frozen=True)
@@ -63,3 +68,57 @@ def canonicalize(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
         program = in_order(program)
         survey = _Survey.of(program, rules)
     return without_composites(program, rules, survey.strange) if survey.strange else program
+
+
+def reads_memory(node: Node) -> bool:
+    """Whether a node reads memory that does not begin with its operand, or not in the order of the operand's axes."""
+    if node.op != "call_function" or canonical(node.target) != "aten.as_strided.default":
+        return False
+    meta = _operand(node).meta["val"]
+    return not meta.is_contiguous() or example_size(meta.storage_offset()) != 0 or not _is_inside(node)
+
+
+def in_order(program: ExportedProgram) -> ExportedProgram:
+    """The program whose strided reads read a tensor in memory order; the one given is left as it is.
+
+    Raises:
+        UsageError: memory is read that is not the operand's; says where.
+    """
+    program = copy_program(program)
+    for node in filter(reads_memory, list(program.graph.nodes)):
+        operand = _operand(node)
+        meta = operand.meta["val"]
+        axes = inverse(memory_order(meta) or tuple(range(meta.dim())))
+        if not meta.permute(axes).is_contiguous() or not _is_inside(node):
+            raise UsageError(
+                f"as_strided at {source_line(node)} reads memory between or beyond the elements of {operand.name}, a "
+                "part of another tensor. Write it with slices, or call contiguous() before it"
+            )
+        with program.graph.inserting_before(node):
+            moved = program.graph.call_function(torch.ops.aten.permute.default, (operand, list(axes)))
+            copy = program.graph.call_function(
+                torch.ops.aten.clone.default, (moved,), {"memory_format": torch.contiguous_format}
+            )
+        moved.meta = {**operand.meta, "val": meta.permute(axes)}
+        copy.meta = {**operand.meta, "val": moved.meta["val"].new_empty(moved.meta["val"].shape)}
+        node.args = (copy, *node.args[1:3], _first(node))
+    return program
+
+
+def _operand(node: Node) -> Node:
+    return node.all_input_nodes[0]
+
+
+def _first(node: Node) -> int:
+    """The element of its operand's memory that an ``as_strided`` reads first."""
+    offset: Any = node.args[3] if len(node.args) > 3 else node.kwargs.get("storage_offset")
+    begin = _operand(node).meta["val"].storage_offset()
+    return 0 if offset is None else int(example_size(offset)) - int(example_size(begin))
+
+
+def _is_inside(node: Node) -> bool:
+    """Whether it reads no memory before its operand's first element or behind the last."""
+    first, meta = _first(node), node.meta["val"]
+    steps = zip(meta.shape, meta.stride(), strict=True)
+    last = first + sum((example_size(n) - 1) * example_size(step) for n, step in steps)
+    return first >= 0 and last < example_size(_operand(node).meta["val"].numel())

@@ -23,8 +23,7 @@ from ..report.page_data import page_data
 from ..support.atomic_files import require_folder, require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, NothingDelegatedWarning, UsageError
 from .calibration import bundled_cases
-from .compiled_delegates import show_figures, show_peaks
-from .decision_costs import with_costs
+from .compiled_delegates import show_figures, show_peaks, with_costs
 from .delegate_times import DelegateTimes
 from .files import read_tosa, require_takes
 from .making import making
