@@ -79,7 +79,6 @@ class StandIn:
         self.limits.append(limit)
         if (figures := self._figures(limit)) is None:
             return ToolError("vela", f"failed at {limit}")
-        folder.mkdir()
         run = vela.Run(folder, folder, [], "any")
         columns = dict.fromkeys(vela._FIGURES, 0.0) | {"sram_memory_used": figures[0], "cycles_total": figures[1]}
         run.csv.write_text(f"{','.join(columns)}\n{','.join(map(str, columns.values()))}\n")

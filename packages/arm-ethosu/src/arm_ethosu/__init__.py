@@ -5,7 +5,9 @@ The names below are imported on first use (PEP 562), so that importing the packa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from arm_tosa_core.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .backend import EthosUBackend
@@ -24,7 +26,7 @@ __all__ = [
     "VelaExternalBlockPlacements",
 ]
 
-_MODULES = {
+_HOME = {
     "ArmCompileSpecBuilder": "builder",
     "EthosUBackend": "backend",
     "EthosUCompileSpec": "compile_spec",
@@ -33,14 +35,4 @@ _MODULES = {
     "VelaExternalBlockPlacements": "external_blocks",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _HOME, globals())

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -86,57 +87,42 @@ class VelaOutput:
         """DRAM used, KiB."""
         return self.summary["dram_memory_used"]
 
-    @property
-    def flash_kib(self) -> float:
-        """On-chip and off-chip flash used, KiB."""
-        return self.summary["on_chip_flash_memory_used"] + self.summary["off_chip_flash_memory_used"]
 
-
-def compile(
-    tosa: bytes,
-    *,
-    accelerator: str,
-    config: str | os.PathLike[str] | None,
-    system_config: str,
-    memory_mode: str,
-    flags: Sequence[str] = (),
-    timeout: float,
-    artifacts: Path | None = None,
-) -> VelaOutput:
-    """Compiles one TOSA flatbuffer with the ``vela`` executable.
+class Options(TypedDict):
+    """How Vela compiles.
 
     Args:
         accelerator, system_config, memory_mode: names that Vela and its configuration file know.
         config: the configuration file, as for ``vela_ini.locate``.
         timeout: seconds after which Vela is killed.
+    """
+
+    accelerator: str
+    config: str | os.PathLike[str] | None
+    system_config: str
+    memory_mode: str
+    timeout: float
+
+
+def compile(
+    tosa: bytes, *, flags: Sequence[str] = (), artifacts: Path | None = None, **options: Unpack[Options]
+) -> VelaOutput:
+    """Compiles one TOSA flatbuffer with the ``vela`` executable.
+
+    Args:
         artifacts: folder to leave Vela's input and outputs in; None leaves nothing.
 
     Raises:
         ToolError: Vela is missing, fails, hangs or writes garbage; its input is kept and named.
         UsageError: the flatbuffer is too large for Vela, or ``artifacts`` cannot be written.
     """
-    options: dict[str, Any] = {
-        "accelerator": accelerator,
-        "config": config,
-        "system_config": system_config,
-        "memory_mode": memory_mode,
-    }
-    with workplace(tosa, timeout=timeout, artifacts=artifacts, **options) as place:
+    with workplace(tosa, artifacts=artifacts, **options) as place:
         (run,) = place.runs([flags])
         return place.chosen(run)
 
 
 @contextmanager
-def workplace(
-    tosa: bytes,
-    *,
-    accelerator: str,
-    config: str | os.PathLike[str] | None,
-    system_config: str,
-    memory_mode: str,
-    timeout: float,
-    artifacts: Path | None = None,
-) -> Iterator[Workplace]:
+def workplace(tosa: bytes, *, artifacts: Path | None = None, **options: Unpack[Options]) -> Iterator[Workplace]:
     """A folder for compiling one flatbuffer several times with different flags; arguments as for ``compile``.
 
     Raises:
@@ -145,7 +131,7 @@ def workplace(
     """
     if len(tosa) > _MAX_TOSA:
         raise UsageError(f"the TOSA flatbuffer has {len(tosa)} bytes; Vela takes {_MAX_TOSA} at most")
-    command = _command(accelerator, config, system_config, memory_mode)
+    command = _command(options)
     keep = artifacts is not None
     if artifacts is not None:
         _make_folder(artifacts)
@@ -154,7 +140,7 @@ def workplace(
     runs = Path(tempfile.mkdtemp(prefix="arm-ethosu-"))
     try:
         write_atomic(source, tosa)
-        yield Workplace(tosa, source, runs, command, system_config, timeout)
+        yield Workplace(tosa, source, runs, command, options)
     except ToolError:
         keep = True  # its input stays, and the error says where
         raise
@@ -165,33 +151,21 @@ def workplace(
 
 
 def summaries(
-    graphs: Sequence[bytes],
-    *,
-    accelerator: str,
-    config: str | os.PathLike[str] | None,
-    system_config: str,
-    memory_mode: str,
-    flags: Sequence[str] = (),
-    timeout: float,
+    graphs: Sequence[bytes], *, flags: Sequence[str] = (), **options: Unpack[Options]
 ) -> list[Mapping[str, float] | None]:
     """``VelaOutput.summary`` of each of several flatbuffers, compiled side by side; None where Vela fails.
 
     Raises:
         ToolError: Vela is missing.
     """
-    command = _command(accelerator, config, system_config, memory_mode)
-    with tempfile.TemporaryDirectory(prefix="arm-ethosu-") as folder:
-        runs = [_written(Path(folder, str(i)), tosa, command, flags, system_config) for i, tosa in enumerate(graphs)]
-        outcomes = run_all(command[0], [run.order() for run in runs], timeout)
+    command = _command(options)
+    with tempfile.TemporaryDirectory(prefix="arm-ethosu-") as name:
+        folders = [Path(name, str(number)) for number in range(len(graphs))]
+        runs = [Run(folder / f"{_STEM}.tosa", folder, command, options["system_config"], flags) for folder in folders]
+        for run, tosa in zip(runs, graphs, strict=True):
+            run.source.write_bytes(tosa)
+        outcomes = run_all(command[0], [run.order() for run in runs], options["timeout"])
         return [_summary(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
-
-
-def _written(folder: Path, tosa: bytes, command: Sequence[str], flags: Sequence[str], system_config: str) -> Run:
-    """A run on a flatbuffer of its own, which is written to the folder."""
-    folder.mkdir()
-    source = folder / f"{_STEM}.tosa"
-    source.write_bytes(tosa)
-    return Run.of(source, folder, command, flags, system_config)
 
 
 def _summary(run: Run, outcome: str | ToolError) -> Mapping[str, float] | None:
@@ -204,16 +178,14 @@ def _summary(run: Run, outcome: str | ToolError) -> Mapping[str, float] | None:
         return None
 
 
-def _command(
-    accelerator: str, config: str | os.PathLike[str] | None, system_config: str, memory_mode: str
-) -> list[str]:
+def _command(options: Options) -> list[str]:
     """Vela's executable and the flags that are the same for every run."""
     return [
         find_tool("vela", package="ethos-u-vela"),
-        f"--accelerator-config={accelerator}",
-        f"--config={locate(config)}",
-        f"--system-config={system_config}",
-        f"--memory-mode={memory_mode}",
+        f"--accelerator-config={options['accelerator']}",
+        f"--config={locate(options['config'])}",
+        f"--system-config={options['system_config']}",
+        f"--memory-mode={options['memory_mode']}",
         "--output-format=raw",
     ]
 
@@ -228,13 +200,10 @@ def _make_folder(folder: Path) -> None:
 class Workplace:
     """One flatbuffer and Vela's executable with its options; made by ``workplace``."""
 
-    def __init__(
-        self, tosa: bytes, source: Path, folder: Path, command: Sequence[str], system_config: str, timeout: float
-    ) -> None:
+    def __init__(self, tosa: bytes, source: Path, folder: Path, command: Sequence[str], options: Options) -> None:
         self.tosa = tosa
-        self._source, self._folder, self._system_config, self._timeout = source, folder, system_config, timeout
-        self._command = command
-        self._number = 0
+        self._source, self._command, self._options = source, command, options
+        self._folders = (folder / str(number) for number in count())
 
     @cached_property
     def graph(self) -> Graph:
@@ -251,22 +220,18 @@ class Workplace:
         Raises:
             ToolError: Vela cannot be loaded.
         """
-        runs = [self._new_run(more) for more in flags]
-        outcomes = run_all(self._command[0], [run.order() for run in runs], self._timeout)
+        system_config, timeout = self._options["system_config"], self._options["timeout"]
+        runs = [Run(self._source, next(self._folders), self._command, system_config, more) for more in flags]
+        outcomes = run_all(self._command[0], [run.order() for run in runs], timeout)
         results: list[Run | ToolError] = []
         for run, outcome in zip(runs, outcomes, strict=True):
-            if not isinstance(outcome, ToolError):
-                run.output = outcome
-            else:
+            if isinstance(outcome, ToolError):
                 passing.note(outcome)
-            results.append(outcome if isinstance(outcome, ToolError) else run)
+                results.append(outcome)
+            else:
+                run.output = outcome
+                results.append(run)
         return results
-
-    def _new_run(self, flags: Sequence[str]) -> Run:
-        folder = self._folder / str(self._number)
-        self._number += 1
-        folder.mkdir()
-        return Run.of(self._source, folder, self._command, flags, self._system_config)
 
     def chosen(self, run: Run | ToolError) -> VelaOutput:
         """The output of a run; its files move beside the input.
@@ -284,25 +249,20 @@ class Workplace:
 
 
 class Run:
-    """One run of Vela: its files and its printed text."""
+    """One run of Vela: its files, in a folder that it makes, and its printed text."""
 
-    def __init__(self, source: Path, folder: Path, command: list[str], system_config: str) -> None:
+    def __init__(
+        self, source: Path, folder: Path, command: Sequence[str], system_config: str, flags: Sequence[str] = ()
+    ) -> None:
+        folder.mkdir()
         self.source = source
         self.folder = folder
         self.log = folder / "log"
         self.npz = folder / f"{_STEM}_vela.npz"
         self.xml = folder / f"{_STEM}_debug.xml"
         self.csv = folder / f"{_STEM}_summary_{system_config}.csv"
-        self.command = command
+        self.command = [*command[:1], str(source), f"--output-dir={folder}", *command[1:], *flags]
         self.output = ""
-
-    @staticmethod
-    def of(source: Path, folder: Path, command: Sequence[str], flags: Sequence[str], system_config: str) -> Run:
-        """A run of a command on ``source``, which writes to ``folder``."""
-        executable, *arguments = command
-        return Run(
-            source, folder, [executable, str(source), f"--output-dir={folder}", *arguments, *flags], system_config
-        )
 
     def order(self) -> Order:
         """This run for ``run_all``."""

@@ -10,7 +10,7 @@ import torch
 from quantizer_kit import INT8
 from torch import nn
 
-from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, quantize_program
+from arm_tosa_core import Corrections, TosaCompileSpec, TOSAQuantizer, quantize_program
 from arm_tosa_core.exir.program_estimate import estimate_program
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.quantize.annotate.wide_results import ASKED, ENERGY, STATE, STREAM
@@ -77,7 +77,7 @@ IMAGE = (1, 3, 8, 8)
 COSTS: dict[str, tuple[type[nn.Module], list[tuple[int, ...]], tuple[str, str], dict[str, Any]]] = {
     "energy": (Energy, [(1, 64), (1, 64)], (WIDE_RESULT, ENERGY), {"wide": "none"}),
     "stream": (Uneven, [IMAGE], (WIDE_RESULT, STREAM), {"wide": "none"}),
-    "a scale of its own": (Fusion, [IMAGE], (OWN_SCALE, ""), {"rescaling": False}),
+    "a scale of its own": (Fusion, [IMAGE], (OWN_SCALE, ""), {"corrections": Corrections(rescaling=False)}),
 }
 
 

@@ -5,8 +5,9 @@ The names below are imported when they are first used: importing this package lo
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from arm_tosa_core.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .backend import VgfBackend
@@ -33,12 +34,4 @@ _HOME = {
     "get_vgf_snorm_quantization_config": "quantizer",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME, globals())

@@ -45,14 +45,11 @@ def run_firmware(folder: Path, arrays: Sequence[Array]) -> list[Array]:
     return [real(port, array) for port, array in zip(model.outputs, results[model.name], strict=True)]
 
 
-def run_models(
-    folder: Path, manifest: Manifest, inputs: Mapping[str, Sequence[Array]], seconds: float = _RUN_SECONDS
-) -> dict[str, list[Array]]:
+def run_models(folder: Path, manifest: Manifest, inputs: Mapping[str, Sequence[Array]]) -> dict[str, list[Array]]:
     """Builds a firmware if needed, and runs all its models once.
 
     Args:
         inputs: integers, by the models' names.
-        seconds: after so many the emulator is killed.
 
     Returns:
         Outputs as integers, by the models' names.
@@ -73,7 +70,7 @@ def run_models(
                 (Path(files) / file_of(model.name, port)).write_bytes(array.tobytes())
         command = [word.format(firmware=program.resolve()) for word in where.run]
         _require(command[0], where)
-        run_tool(command[0], command, cwd=files, timeout=seconds)
+        run_tool(command[0], command, cwd=files, timeout=_RUN_SECONDS)
         return {
             model.name: [
                 np.frombuffer((Path(files) / file_of(model.name, port)).read_bytes(), port.dtype).reshape(port.shape)

@@ -67,7 +67,7 @@ BY_BAND = Choice(
     Pattern("RESCALE", {0: Pattern("DEPTHWISE_CONV2D", {0: _IMAGE}, name="layer", alone=True)}),
     _by_band,
     _check,
-    around=lambda graph, op: with_movers(graph, _layer_of(op)),
+    around=lambda graph, op: with_movers(_layer_of(op)),
 )
 
 

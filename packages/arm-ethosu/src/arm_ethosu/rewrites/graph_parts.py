@@ -62,7 +62,7 @@ def with_layer(graph: Graph, op: Op) -> list[Op]:
     return _in_order({*around(graph, op), *_layer(graph, op.inputs[0])})
 
 
-def with_movers(graph: Graph, ops: Iterable[Op]) -> list[Op]:
+def with_movers(ops: Iterable[Op]) -> list[Op]:
     """Operators and what moves data in front of them and behind, in order.
 
     What a TRANSPOSE at their edge takes depends on the layout that Vela gives the image there, which movers decide.

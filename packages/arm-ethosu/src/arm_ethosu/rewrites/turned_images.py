@@ -66,7 +66,7 @@ def _region(graph: Graph, op: Op) -> list[Op]:
 
 
 def _around(graph: Graph, op: Op) -> list[Op]:
-    return with_movers(graph, _region(graph, op))
+    return with_movers(_region(graph, op))
 
 
 def _stays(match: Match) -> str | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ..command_stream.container import commands_of, with_commands
 from ..command_stream.footprints import Footprint, footprint
 from ..command_stream.hardware import aligned
 from ..command_stream.operations import Operation, UnreadableStream, operations_of
+from ..vela import Arrays
 from .costs import Costs
 from .emission import emitted
 from .fetches import Plan
@@ -23,7 +23,6 @@ from .plan import plan
 from .problem import Problem
 from .verification import verify
 
-Arrays = Mapping[str, np.ndarray[Any, Any]]
 #: The costs of operations where memories are so.
 CostsOf = Callable[[Sequence[Operation], Memories], Costs]
 

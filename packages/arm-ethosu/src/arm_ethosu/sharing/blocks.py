@@ -8,7 +8,7 @@ block of output channels fits wherever a larger one does, and computes the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -23,8 +23,7 @@ from ..command_stream.container import accelerator_of, commands_of, with_command
 from ..command_stream.footprints import constants
 from ..command_stream.hardware import ALIGNMENT, MICRO_BLOCKS_U85
 from ..command_stream.operations import Operation, operations_of
-
-Arrays = Mapping[str, np.ndarray[Any, Any]]
+from ..vela import Arrays
 
 _HEADER = 32  # bytes before the weights
 

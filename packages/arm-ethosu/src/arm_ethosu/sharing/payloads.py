@@ -8,8 +8,9 @@ from functools import partial
 from arm_tosa_core.plugin.named_data import NamedData, WithNames
 
 from .. import payload
+from ..vela import Arrays
 from .blocks import in_one_order
-from .programs import Arrays, with_shared_weights
+from .programs import with_shared_weights
 
 _WEIGHTS = "weight_data"
 #: By how much a method may be slower with the blocks of another one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,9 @@ from ..command_stream.container import accelerator_of, commands_of, with_command
 from ..command_stream.footprints import Part, reads_by_register
 from ..command_stream.operations import Operation, operations_of
 from ..schedule.verification import Unproved
+from ..vela import Arrays
 from .pool import Moves, Pool
 from .proof import require_equal
-
-Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
 def with_shared_weights(programs: Sequence[Arrays]) -> list[Arrays] | None:

@@ -49,7 +49,7 @@ class Load:
 def kernel_loads(kernel: Kernel, facts: Facts, system: System, u85: bool) -> tuple[Load, ...]:
     """What a kernel asks of the memories."""
     moved: dict[Memory, dict[Channel, float]] = {}
-    for region, channel, size in _moved(kernel, facts, system, u85):
+    for region, channel, size in _moved(kernel, facts, system):
         channels = moved.setdefault(system.memory(region), {})
         channels[channel] = channels.get(channel, 0) + size
     return tuple(_load(memory, channels, facts, u85) for memory, channels in moved.items())
@@ -76,7 +76,7 @@ def channel_bandwidth(memory: Memory, channel: Channel, facts: Facts) -> float:
     return min(memory.bandwidth, memory.burst * flying / latency * CHANNEL_USE)
 
 
-def _moved(kernel: Kernel, facts: Facts, system: System, u85: bool) -> Iterator[tuple[int, Channel, float]]:
+def _moved(kernel: Kernel, facts: Facts, system: System) -> Iterator[tuple[int, Channel, float]]:
     """Region, channel and bytes of each thing that a kernel reads or writes."""
     block = input_block(kernel, facts)
     first, second = _read_elements(kernel, block)

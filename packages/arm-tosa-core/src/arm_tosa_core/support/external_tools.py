@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import ToolError
@@ -37,7 +37,6 @@ def run_tool(
     kept: str | None = None,
     fix: str = "",
     cwd: str | os.PathLike[str] | None = None,
-    env: Mapping[str, str] | None = None,
 ) -> str:
     """Runs ``command`` and returns its standard output and standard error together.
 
@@ -47,7 +46,6 @@ def run_tool(
         timeout: seconds; after that the tool and every process it started are killed. None: never.
         kept: where its input stays, for the error.
         fix: the remedy for the error.
-        env: the whole environment; None is this process's.
 
     Raises:
         ToolError: it cannot be started, ended with a status other than 0, or ran past ``timeout``.
@@ -59,7 +57,6 @@ def run_tool(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=cwd,
-            env=env,
             start_new_session=True,  # a process group of its own, so that a hanging tool's children die with it
         )
     except OSError as error:

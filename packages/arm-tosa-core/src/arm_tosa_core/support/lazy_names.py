@@ -14,16 +14,18 @@ def lazy_names(
 
     Args:
         module: its name, for errors.
-        homes: the module, below ``arm_tosa_core``, that has each name; with ``:OTHER`` behind, under that name, and
+        homes: the module, below that one's package, that has each name; with ``:OTHER`` behind, under that name, and
             with ``:`` alone the module is meant itself.
         there: names that the module has without them (``globals()``).
     """
+
+    package = module.partition(".")[0]
 
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         home, colon, attribute = homes[name].partition(":")
-        owner = importlib.import_module(f"arm_tosa_core.{home}")
+        owner = importlib.import_module(f"{package}.{home}")
         return owner if colon and not attribute else getattr(owner, attribute or name)
 
     return get, lambda: sorted({*there, *homes})
