@@ -14,7 +14,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -111,12 +111,35 @@ def drawn(seed: str, way: Way) -> Outcome:
                 return outcome
         return outcome
 
-    return _apart(work)
+    return _blamed(_apart(work), way)
 
 
 def again(program: Program, way: Way) -> Outcome:
     """Runs a program."""
-    return _apart(lambda tell: attempt(program, way, tell))
+    return _blamed(_apart(lambda tell: attempt(program, way, tell)), way)
+
+
+def _blamed(outcome: Outcome, way: Way) -> Outcome:
+    """Of a program that died while it ran: whether ExecuTorch's own, without any delegate, dies as well."""
+    program = outcome.program
+    if program is None or way.flow != "edge" or outcome.stage not in ("load", "run") or "signal" not in outcome.reason:
+        return outcome
+
+    def stock(tell: Callable[[str], None]) -> Outcome:
+        scope: dict[str, Any] = {}
+        exec(imports(way), scope)
+        steps = program.steps(way)
+        for stage in list(steps)[: list(steps).index("lower")]:
+            exec(steps[stage], scope)
+        tell("run")
+        wrong = _stock_is_wrong(
+            scope, without_transforms(copy.deepcopy(scope["program"])).module(), _calls(program, scope)
+        )
+        return replace(outcome, kind=EXECUTORCH if wrong else FAULT)
+
+    again = _apart(stock)
+    died = again.stage == "run" and "signal" in again.reason
+    return replace(outcome, kind=EXECUTORCH) if died or again.kind == EXECUTORCH else outcome
 
 
 def attempt(program: Program, way: Way, tell: Callable[[str], None]) -> Outcome:

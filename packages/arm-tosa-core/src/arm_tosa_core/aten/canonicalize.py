@@ -20,6 +20,7 @@ from .control_flow import is_choice, with_choices
 from .decompose import has_no_rule, without_composites
 from .functionalize import functional, is_check_or_wrapper
 from .no_elements import has_empty, without_empty
+from .uninitialized import is_uninitialized, with_zeros
 
 
 @dataclass(frozen=True)
@@ -31,28 +32,31 @@ class _Survey:
         strange: the operators without a rule that compute from tensors.
         empty: whether operators read tensors without elements.
         strided: whether operators read memory in another order than their operand's.
+        uninitialized: whether there are tensors without known numbers.
     """
 
     irregular: bool
     strange: set[Any]
     empty: bool
     strided: bool
+    uninitialized: bool
 
     @staticmethod
     def of(program: ExportedProgram, rules: RuleSet) -> _Survey:
-        irregular, strange, empty, strided = False, set(), False, False
+        irregular, strange, empty, strided, uninitialized = False, set(), False, False, False
         made_of_nothing: set[Node] = set()  # those are evaluated, whatever they are
         for node in program.graph.nodes:
             empty = empty or has_empty(node)
             if node.op != "call_function":
                 continue
             strided = strided or reads_memory(node)
+            uninitialized = uninitialized or is_uninitialized(node)
             irregular = irregular or mutable(node) or is_choice(node) or is_check_or_wrapper(node)
             if made_of_nothing.issuperset(node.all_input_nodes):
                 made_of_nothing.add(node)
             elif has_no_rule(node, rules):
                 strange.add(node.target)
-        return _Survey(irregular, strange, empty, strided)
+        return _Survey(irregular, strange, empty, strided, uninitialized)
 
 
 def canonicalize(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
@@ -60,6 +64,9 @@ def canonicalize(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
     survey = _Survey.of(program, rules)
     if survey.irregular:
         program = functional(with_choices(functional(program)))
+        survey = _Survey.of(program, rules)
+    if survey.uninitialized:
+        program = with_zeros(program)
         survey = _Survey.of(program, rules)
     if survey.empty:
         program = without_empty(program)

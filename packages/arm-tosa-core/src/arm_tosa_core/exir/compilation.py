@@ -13,7 +13,9 @@ from ..aten.cpu_layout import layout
 from ..aten.decompose import decompose
 from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits, without_unread
 from ..aten.integer_remainders import without_remainders
+from ..aten.uninitialized import is_uninitialized, with_zeros
 from ..compat.executorch import default_decompositions
+from ..compat.torch import OpOverload, is_composite
 from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import NOTHING, Known, copy_with_twins, is_dequantize, is_int64_cast, is_quantize
 from ..lowering.regions import Region, each_region
@@ -170,8 +172,10 @@ class Compilation:
         if self.decompose_rest and outside:
             kept = {node.target for node in self.analysis.accepted} - outside
             table = {target: made for target, made in default_decompositions().items() if target not in kept}
-            if chosen := outside & table.keys():
+            if chosen := {target for target in outside if target in table or _is_composite(target)}:
                 self.program = decompose(self.program, table, chosen)  # the parts in turn by all of the table
+                if any(map(is_uninitialized, self.program.graph.nodes)):
+                    self.program = with_zeros(self.program)
                 self._analyse(editable=False)
         mends = self.editable or self.decompose_rest
         if mends and (made := without_remainders(self.program, self.analysis.accepted)) is not None:
@@ -196,3 +200,7 @@ class Compilation:
 def _is_outside(node: Node, analysis: Analysis) -> bool:
     edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
     return node not in analysis.accepted and not edge
+
+
+def _is_composite(target: object) -> bool:
+    return isinstance(target, OpOverload) and is_composite(target)
