@@ -171,6 +171,24 @@ CHECKS = {
 }
 
 
+#: Functions that emit no TOSA operator in 8 bits, or none at all: only the tensor that they read shows the rank.
+IDENTITIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "a factor, which the scale takes": lambda x: x * 2,
+    "half of it": lambda x: x / 2,
+    "dropout": lambda x: torch.nn.functional.dropout(x, training=False) * 1.0,
+    "a view of its own shape": lambda x: x.view(x.shape),
+}
+
+
+@pytest.mark.parametrize("spec", ["TOSA-1.0+INT", "TOSA-1.0+FP"])
+@pytest.mark.parametrize("function", IDENTITIES.values(), ids=IDENTITIES)
+def test_a_rank_that_tosa_has_not_stays_outside(function: Callable[[torch.Tensor], torch.Tensor], spec: str) -> None:
+    x = torch.linspace(-1, 1, 24).reshape(1, 2, 1, 2, 1, 2, 3)
+    made = quantize if "INT" in spec else export
+    report = refused(made(Net(lambda _, x: function(x)), (x,)), spec)
+    assert "reads a tensor whose rank 7 exceeds MAX_RANK = 6 of TOSA level 8K" in {r.reason for r in report.rejected}
+
+
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 def test_checks_of_executorch_keep_operators_on_the_cpu(check: Any) -> None:
     lowered = lower(export(Between(), (X,)), "TOSA-1.0+FP", [check])
