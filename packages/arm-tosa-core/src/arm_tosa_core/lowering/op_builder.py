@@ -171,6 +171,12 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
     def MUL(self, x: Operand, y: Operand) -> Value:
         """``x * y``; a positive constant factor of a quantized value only changes its scale."""
 
+    def wrapped(self, name: str, x: Operand, y: Operand) -> Value:
+        """ADD, SUB or MUL of numbers of the program, of which int32 may leave 32 bits: they wrap as in PyTorch.
+
+        For numbers that a rule itself bounds, ``ADD`` and its like are enough.
+        """
+
     def INTDIV(self, x: Operand, y: Operand) -> Value:
         """``x / y`` of integers, rounded towards 0."""
 

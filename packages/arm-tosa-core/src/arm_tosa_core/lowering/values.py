@@ -103,7 +103,7 @@ class Value:
             an operator that needs another order has one emitted.
         quant: how the integers stand for reals; None for a plain value.
         clamp: bounds (reals) not applied yet; the next requantization takes them for free.
-        bounds: for int64 values, inclusive bounds that are known of the numbers; None if unknown.
+        bounds: for int64 and int32 values, inclusive bounds that are known of the numbers; None if unknown.
     """
 
     shape: tuple[int, ...]

@@ -125,6 +125,8 @@ class Preferences:
         most_repeated_indices: indices at most with which reals are gathered without a TRANSPOSE; they are repeated for
             every element of the axes before the one that is indexed.
         maxima: a maximum of quantized tensors costs no more than a sum: PReLU with slopes per channel is one.
+        wraps: INT32 sums, differences and products that leave 32 bits keep their lower 32 bits, as PyTorch's do. TOSA
+            says that of products only. Otherwise those whose range is not known are made of halves of 16 bits.
         square_images: the rows that a linear layer takes are an image as near to a square as can be; otherwise a line.
     """
 
@@ -134,6 +136,7 @@ class Preferences:
     most_repeated_indices: int = 1 << 12
     square_images: bool = True
     maxima: bool = False
+    wraps: bool = True
 
 
 class CompileSpec(Protocol):

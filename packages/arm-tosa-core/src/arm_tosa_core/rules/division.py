@@ -17,6 +17,8 @@ from ..lowering.values import Operand, Value
 from .elementwise import rounded, sign, truncated
 from .large_quotients import rest
 
+_LEAST = -(2**31)
+
 
 def as_number(x: object) -> float | None:
     """A number, or a constant that is one; a size that varies is a number."""
@@ -146,9 +148,18 @@ def _whole_quotient(
     return b.round_to_integer(x, mode, lambda real: exact(real, number), number)
 
 
+def _turns(b: OpBuilder, x: Value, y: Value) -> Value | None:
+    """Where int32 is divided by -1, for which the least number has no quotient; None: where it is not."""
+    least, _ = x.bounds or (_LEAST, 0)
+    if x.dtype != torch.int32 or least > _LEAST or (y.const is not None and not bool((y.const == -1).any())):
+        return None
+    return b.compare("EQUAL", y, -1) if y.const is None else b.const(y.const == -1)
+
+
 def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value, Value]:
     """The whole quotient, rounded down or towards 0, and the remainder."""
     x, y = (b.real_for_step_function(v) for v in b.operands(x, y))
+    turns: Value | None = None
     if x.dtype in (torch.int8, torch.uint8, torch.int16) and not b.spec.support_integer():  # float32 holds them exactly
         dtype = x.dtype
         quotient, residue = _quotient(b, b.cast(x, torch.float32), b.cast(y, torch.float32), floor)
@@ -160,6 +171,8 @@ def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value,
         size, step = b.unary("ABS", y), b.MUL(sign(b, x), sign(b, y))
         quotient = b.ADD(quotient, b.SELECT(b.compare("GREATER_EQUAL", b.unary("ABS", residue), size), step, 0.0))
     else:
+        turns = _turns(b, x, y)
+        y = y if turns is None else b.SELECT(turns, b.scalar(1, y), y)
         quotient = b.INTDIV(x, y)
     residue = b.SUB(x, b.MUL(quotient, y))
     if floor:
@@ -169,5 +182,7 @@ def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value,
         down = b.binary("LOGICAL_AND", crossed, b.elementwise("LOGICAL_NOT", b.compare("EQUAL", comparable, 0)))
         one = down if b.spec.support_integer() else b.SELECT(down, b.scalar(1, comparable), b.scalar(0, comparable))
         quotient = b.SUB(quotient, b.cast(one, quotient.dtype))
-        residue = b.SUB(x, b.MUL(quotient, y))
-    return quotient, residue
+        # quotient * y may leave int32, this does not
+        more = b.SELECT(down, y, 0.0) if y.dtype.is_floating_point else b.MUL(b.cast(down, y.dtype), y)
+        residue = b.ADD(residue, more)
+    return quotient if turns is None else b.SELECT(turns, b.NEGATE(x), quotient), residue

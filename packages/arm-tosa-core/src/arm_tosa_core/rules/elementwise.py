@@ -16,12 +16,12 @@ from ..support.errors import Rejected
 
 @sum_in_float32
 def _sum(b: OpBuilder, x: Operand, y: Operand, factor: float) -> Value:
-    return b.ADD(x, b.MUL(y, factor))
+    return b.wrapped("ADD", x, b.wrapped("MUL", y, factor))
 
 
 @sum_in_float32
 def _difference(b: OpBuilder, x: Operand, y: Operand, factor: float) -> Value:
-    return b.SUB(x, b.MUL(y, factor))
+    return b.wrapped("SUB", x, b.wrapped("MUL", y, factor))
 
 
 def _factor(alpha: float, y: Operand) -> float:
@@ -32,22 +32,22 @@ def _factor(alpha: float, y: Operand) -> float:
 
 @op("aten.add.Tensor", "aten.add.Scalar", quant=Q.ARITHMETIC, traits=Traits(arithmetic="add", promotes=True))
 def add(b: OpBuilder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
-    return b.ADD(x, y) if alpha == 1 else _sum(b, x, y, _factor(alpha, y))
+    return b.wrapped("ADD", x, y) if alpha == 1 else _sum(b, x, y, _factor(alpha, y))
 
 
 @op("aten.sub.Tensor", "aten.sub.Scalar", quant=Q.ARITHMETIC, traits=Traits(arithmetic="sub", promotes=True))
 def sub(b: OpBuilder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
-    return b.SUB(x, y) if alpha == 1 else _difference(b, x, y, _factor(alpha, y))
+    return b.wrapped("SUB", x, y) if alpha == 1 else _difference(b, x, y, _factor(alpha, y))
 
 
 @op("aten.rsub.Scalar", "aten.rsub.Tensor", quant=Q.ARITHMETIC)
 def rsub(b: OpBuilder, x: Operand, y: Operand, alpha: float = 1) -> Value:
-    return b.SUB(y, x) if alpha == 1 else _difference(b, y, x, _factor(alpha, x))
+    return b.wrapped("SUB", y, x) if alpha == 1 else _difference(b, y, x, _factor(alpha, x))
 
 
 @op("aten.mul.Tensor", "aten.mul.Scalar", quant=Q.PRODUCT, traits=Traits(arithmetic="mul", promotes=True))
 def mul(b: OpBuilder, x: Operand, y: Operand) -> Value:
-    return b.MUL(x, y)
+    return b.wrapped("MUL", x, y)
 
 
 @op("aten.maximum.default", "aten.max.other", "aten.clamp_min.Tensor", quant=Q.ARITHMETIC, traits=Traits(promotes=True))
@@ -97,7 +97,7 @@ def neg(b: OpBuilder, x: Value) -> Value:
 def abs_(b: OpBuilder, x: Value) -> Value:
     if not x.dtype.is_signed:
         raise Rejected("gives numbers without a sign as they are", "leave it out")
-    return b.unary("ABS", x) if x.dtype.is_floating_point else b.MAXIMUM(x, b.SUB(0, x))
+    return b.unary("ABS", x) if x.dtype.is_floating_point else b.MAXIMUM(x, b.NEGATE(x))
 
 
 @op("aten.sign.default", quant=Q.STEPS)

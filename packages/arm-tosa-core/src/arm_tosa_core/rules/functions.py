@@ -50,9 +50,9 @@ def pow_(b: OpBuilder, x: Operand, exponent: Operand) -> Value:
     base = x
     while n:
         if n & 1:
-            result = base if result is None else b.MUL(result, base)
+            result = base if result is None else b.wrapped("MUL", result, base)
         n >>= 1
-        base = b.MUL(base, base) if n else base
+        base = b.wrapped("MUL", base, base) if n else base
     if result is None:
         return b.const(torch.ones(x.shape, dtype=x.dtype))
     return b.unary("RECIPROCAL", result) if number < 0 else result
@@ -83,7 +83,7 @@ def sqrt(b: OpBuilder, x: Value) -> Value:
 
 @op("aten.square.default", quant=Q.TABLE, decomposition=_observed_power)
 def square(b: OpBuilder, x: Value) -> Value:
-    return b.MUL(x, x)
+    return b.wrapped("MUL", x, x)
 
 
 # -- functions of one real --------------------------------------------------------------------------

@@ -213,7 +213,7 @@ def cumsum(b: OpBuilder, x: Value, dim: int, *, dtype: torch.dtype | None = None
     while shift < n:
         pairs = [(shift if i == x.axis(dim) else 0, 0) for i in range(x.rank)]
         shifted = b.PAD(b.slice_axis(x, x.axis(dim), 0, n - shift), pairs)
-        x = b.ADD(x, shifted.replace(bounds=x.bounds and (min(x.bounds[0], 0), max(x.bounds[1], 0))))
+        x = b.wrapped("ADD", x, shifted.replace(bounds=x.bounds and (min(x.bounds[0], 0), max(x.bounds[1], 0))))
         shift *= 2
     return x if summed.quant is None else b.reals(x.replace(bounds=None), summed, terms=n)
 

@@ -55,8 +55,8 @@ def _last_of_each(places: torch.Tensor) -> torch.Tensor | None:
 
 #: A way to combine numbers: the reduction, its result of two numbers, and its neutral number.
 _TOGETHER: dict[str, tuple[str, Callable[[OpBuilder, Value, Value], Value], float]] = {
-    "sum": ("REDUCE_SUM", lambda b, x, y: b.ADD(x, y), 0.0),
-    "prod": ("REDUCE_PRODUCT", lambda b, x, y: b.MUL(x, y), 1.0),
+    "sum": ("REDUCE_SUM", lambda b, x, y: b.wrapped("ADD", x, y), 0.0),
+    "prod": ("REDUCE_PRODUCT", lambda b, x, y: b.wrapped("MUL", x, y), 1.0),
     "amax": ("REDUCE_MAX", lambda b, x, y: b.MAXIMUM(x, y), -math.inf),
     "amin": ("REDUCE_MIN", lambda b, x, y: b.MINIMUM(x, y), math.inf),
 }
@@ -198,7 +198,7 @@ def index_copy(b: OpBuilder, x: Value, dim: int, indices: Value, new: Value) -> 
 
 @op("aten.index_add.default", quant=Q.ARITHMETIC)
 def index_add(b: OpBuilder, x: Value, dim: int, indices: Value, new: Value, *, alpha: float = 1) -> Value:
-    return index_put(b, x, _along(dim, x, indices), new if alpha == 1 else b.MUL(new, alpha), True)
+    return index_put(b, x, _along(dim, x, indices), new if alpha == 1 else b.wrapped("MUL", new, alpha), True)
 
 
 @op("aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor", quant=Q.SHARED)
@@ -231,7 +231,7 @@ def _masked(
     b.require(new.size == 1 or (new.rank <= behind), "writes tensors where a mask says, so that places depend on data")
     mask = b.RESHAPE(b.cast(mask, torch.bool), [1] * first + list(mask.shape) + [1] * behind)
     new = b.RESHAPE(new, []) if new.size == 1 else new
-    return b.SELECT(mask, b.ADD(x, new) if accumulate else new, x)
+    return b.SELECT(mask, b.wrapped("ADD", x, new) if accumulate else new, x)
 
 
 # -- parts that are known ---------------------------------------------------------------------------

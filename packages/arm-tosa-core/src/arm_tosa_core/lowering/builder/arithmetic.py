@@ -13,6 +13,7 @@ from ...support.errors import Rejected, require
 from ..values import Operand, QParams, Value
 from .casts import EXACT, NARROW, RANGES, SATURATED, SMALL_INTEGERS, Casts
 from .emitter import Emitter
+from .halves import Halves
 from .quantization import Quantization
 
 
@@ -93,8 +94,26 @@ class Arithmetic:
     def NEGATE(self, x: Value) -> Value:
         if x.quant is not None:
             return self.SUB(self.emitter.scalar(0.0, x), x)
+        if x.dtype in SMALL_INTEGERS:  # of which NEGATE saturates the least one
+            return self.SUB(0, x)
+        if x.dtype == torch.int32 and not x.is_const and _int32_bounds("SUB", self.emitter.scalar(0, x), x) is None:
+            # A product wraps in TOSA, which leaves open what NEGATE does with the least number.
+            return self.MUL(x, -1) if self.emitter.preferences.wraps else Halves(self.emitter).negate(x)
         result = self.emitter.elementwise("NEGATE", self.quantization.apply_clamp(x))
         return result if x.dtype != torch.int64 else result.replace(bounds=_int64_bounds("SUB", (0, 0), x.bounds))
+
+    def wrapped(self, name: str, x: Operand, y: Operand) -> Value:
+        a, b = self.operands(x, y)
+        if any(v.dtype != torch.int32 or v.quant for v in (a, b)):
+            return {"ADD": self.ADD, "SUB": self.SUB, "MUL": self.MUL}[name](x, y)
+        if not (a.is_const and b.is_const) and self._may_leave(name, a, b):
+            halves = Halves(self.emitter)
+            return {"ADD": halves.add, "SUB": halves.sub, "MUL": halves.mul}[name](a, b)
+        return self.emitter.elementwise(name, a, b).replace(bounds=_int32_bounds(name, a, b))
+
+    def _may_leave(self, name: str, x: Value, y: Value) -> bool:
+        """Whether results may leave int32 on a target on which they do not wrap."""
+        return not self.emitter.preferences.wraps and _int32_bounds(name, x, y) is None
 
     def clamp(self, x: Value, low: float, high: float) -> Value:
         low = min(low, high)  # PyTorch gives the upper bound if they cross
@@ -104,7 +123,9 @@ class Arithmetic:
         if not x.dtype.is_floating_point:
             bottom, top = RANGES.get(x.dtype, RANGES[torch.int32])
             x = self.MAXIMUM(x, int(low)) if low > bottom else x
-            return self.MINIMUM(x, int(high)) if high < top else x
+            x = self.MINIMUM(x, int(high)) if high < top else x
+            known = int(max(low, bottom)), int(min(high, top))
+            return x.replace(bounds=known) if x.dtype == torch.int32 and not x.is_const else x
         tensor = self.emitter.tensor(x, x.axes)
         return x.replace(tensor=self.emitter.emit("CLAMP", [tensor], min_val=low, max_val=high), const=None)
 
@@ -184,6 +205,13 @@ def _int64_bounds(name: str, x: tuple[int, int] | None, y: tuple[int, int] | Non
     fits = low >= -(2**31) and high < 2**31
     require(fits, f"int64 results up to {high} may not fit int32", "make them int32: a cast, or dtype=torch.int32")
     return low, high
+
+
+def _int32_bounds(name: str, x: Value, y: Value) -> tuple[int, int] | None:
+    """Bounds of the results of int32 arithmetic; None: they may leave int32."""
+    ends = [_INTERVAL[name](a, b) for a in x.bounds or RANGES[x.dtype] for b in y.bounds or RANGES[y.dtype]]
+    low, high = RANGES[torch.int32]
+    return (min(ends), max(ends)) if low <= min(ends) and max(ends) <= high else None
 
 
 def _shrunk(value: Value, other_shapes: Sequence[tuple[int, ...]]) -> Value:

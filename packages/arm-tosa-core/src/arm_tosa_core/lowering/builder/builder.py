@@ -88,7 +88,7 @@ class Builder:
         self.operands, self.binary, self.unary = arithmetic.operands, arithmetic.binary, arithmetic.unary
         self.ADD, self.SUB, self.MUL, self.INTDIV = arithmetic.ADD, arithmetic.SUB, arithmetic.MUL, arithmetic.INTDIV
         self.MAXIMUM, self.MINIMUM, self.NEGATE = arithmetic.MAXIMUM, arithmetic.MINIMUM, arithmetic.NEGATE
-        self.clamp = arithmetic.clamp
+        self.clamp, self.wrapped = arithmetic.clamp, arithmetic.wrapped
         self.compare, self.SELECT = selection.compare, selection.SELECT
         self.reduce, self.mean, self.ARGMAX = reductions.reduce, reductions.mean, reductions.ARGMAX
         self.require_sums = reductions.require_sums

@@ -50,7 +50,10 @@ class Casts:
         result = self.emitter.plain_cast(value, dtype)
         if dtype == torch.int64:
             return result.replace(bounds=SATURATED if source.is_floating_point else value.bounds or RANGES[source])
-        return result.replace(bounds=value.bounds if (source, dtype) == (torch.int64, torch.int32) else None)
+        if dtype == torch.int32:
+            known = value.bounds if source == torch.int64 else RANGES[source] if source in SMALL_INTEGERS else None
+            return result.replace(bounds=known)
+        return result.replace(bounds=None)
 
     def floating(self, value: Value) -> Value:
         return value if value.dtype.is_floating_point else self.cast(value, torch.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import torch
@@ -12,6 +13,7 @@ from ..values import QParams, Value
 from .arithmetic import Arithmetic
 from .data_movement import DataMovement
 from .emitter import Emitter
+from .halves import Halves
 from .quantization import Quantization
 
 
@@ -38,8 +40,14 @@ class Reductions:
             return x  # Vela loses a REDUCE_MIN of one element where others read its operand
         if name == "REDUCE_SUM":
             self.require_sums(x, x.shape[axis])
+            if self._may_leave(x, x.shape[axis]):
+                return Halves(self.emitter).total(x, axis, partial(self._reduced, name))
+        result = self._reduced(name, x, axis)
+        return result if quant is None else result.replace(quant=quant)
+
+    def _reduced(self, name: str, x: Value, axis: int) -> Value:
         tensor = self.emitter.tensor(x, x.axes)
-        return self.emitter.value(self.emitter.emit(name, [tensor], axis=x.axes[axis]), x.dtype, x.axes, quant)
+        return self.emitter.value(self.emitter.emit(name, [tensor], axis=x.axes[axis]), x.dtype, x.axes, x.quant)
 
     def mean(self, x: Value, axes: list[int]) -> Value:
         """Sums, and the division as a change of scale."""
@@ -54,6 +62,12 @@ class Reductions:
         fits = x.dtype != torch.int64 or (x.bounds is not None and max(map(abs, x.bounds)) * count < 2**31)
         reason = "sums int64 numbers whose range is not known to fit int32"
         require(fits, reason, "give the sum dtype=torch.int32: of int32, too, PyTorch makes int64 sums otherwise")
+
+    def _may_leave(self, x: Value, count: int) -> bool:
+        """Whether sums of so many plain int32 numbers may leave int32, on a target on which they do not wrap."""
+        if self.emitter.preferences.wraps or x.dtype != torch.int32 or x.quant is not None:
+            return False
+        return x.bounds is None or max(map(abs, x.bounds)) * count >= 2**31
 
     def ARGMAX(self, x: Value, axis: int) -> Value:
         """ARGMAX; over the last of three axes if the target refuses the tensor's own shape."""

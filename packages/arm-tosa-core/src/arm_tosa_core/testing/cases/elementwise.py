@@ -19,6 +19,12 @@ def _half(*shape: int) -> Callable[[torch.Generator], torch.Tensor]:
     return lambda g: torch.randn(shape, generator=g).half()
 
 
+def _ends(g: torch.Generator) -> torch.Tensor:
+    """int32 numbers beside both ends of their type."""
+    near = torch.randint(0, 4, (9,), generator=g)
+    return torch.cat([near - 2**31, 2**31 - 1 - near]).to(torch.int32)
+
+
 _SHAPES: dict[str, list[tuple[int, ...]]] = {
     "rank 0": [(), ()],
     "rank 1": [(7,), (7,)],
@@ -110,6 +116,7 @@ _variants: list[OpCase] = [
     OpCase("mul/int16", lambda: torch.mul, [integers((9,), -99, 99, torch.int16)] * 2),
     OpCase("mul/int32", lambda: torch.mul, [integers((3, 4), -99, 99, torch.int32)] * 2),
     OpCase("mul/int32 by float", lambda: torch.mul, [integers((3, 4), -99, 99, torch.int32), (3, 4)]),
+    OpCase("mul/int32 ends", lambda: lambda x: x * 3, [_ends]),
     OpCase(
         "mul/int32 by constant", lambda: lambda x: x * torch.linspace(-3, 2, 4), [integers((3, 4), 0, 9, torch.int32)]
     ),
@@ -171,6 +178,7 @@ _variants: list[OpCase] = [
         lambda: torch.remainder,
         [integers((99,), -99, 99, torch.int32), integers((99,), -9, -1, torch.int32)],
     ),
+    OpCase("remainder/int32 ends", lambda: lambda x: x % -3, [_ends]),
     OpCase("fmod/number", lambda: lambda x: torch.fmod(x, 0.75), [uniform((99,), -9, 9)]),
     OpCase("fmod/int32", lambda: lambda x: torch.fmod(x, 7), [integers((99,), -99, 99, torch.int32)]),
     OpCase("maximum/number", lambda: lambda x: torch.maximum(x, torch.tensor(0.3)), [(2, 3, 4)]),
@@ -195,6 +203,9 @@ _variants: list[OpCase] = [
     OpCase("hypot", lambda: torch.hypot, [(3, 5), (3, 5)]),
     OpCase("addcdiv", lambda: torch.addcdiv, [(3, 5), (3, 1), uniform((5,), *_AWAY_FROM_ZERO)]),
     OpCase("neg/int32", lambda: torch.neg, [integers((9,), -99, 99, torch.int32)]),
+    OpCase("neg/int32 ends", lambda: torch.neg, [_ends]),
+    OpCase("neg/int8", lambda: torch.neg, [integers((300,), -128, 128, torch.int8)]),
+    OpCase("abs/int16", lambda: torch.abs, [integers((9,), -(2**15), 4 - 2**15, torch.int16)]),
     OpCase("abs/int32", lambda: torch.abs, [integers((9,), -99, 99, torch.int32)]),
     OpCase(
         "abs/uint8",
