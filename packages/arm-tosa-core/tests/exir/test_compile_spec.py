@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
+from target_kit import target
 
 from arm_tosa_core import Rewrite, Stage, TosaCompileSpec, TOSAPartitioner, TosaSpecification, UsageError, lower
 from arm_tosa_core.exir.backend import watched
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec, TargetCompileSpec
+from arm_tosa_core.exir.target_options import option_names
+from arm_tosa_core.plugin import entry_points
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op
 
@@ -110,6 +114,30 @@ def test_a_specification_that_is_none(text: str) -> None:
 def test_an_unknown_target_lists_the_known() -> None:
     with pytest.raises(UsageError, match="tosa-int"):
         TargetCompileSpec("ethos-u1000")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"speed": "high"}, "target 'plain' has no option 'speed'; its options are fast, deep"),
+        ({"name": "other"}, "has no option 'name'"),
+        ({"fast": 1}, "option 'fast' of target 'plain' is a text, not 1"),
+    ],
+)
+def test_an_option_that_the_compiler_does_not_know(
+    options: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = target("plain", "TOSA-1.0+INT", options=("fast", "deep"), compile=lambda tosa, options: tosa)
+    monkeypatch.setattr(entry_points, "target", {"plain": made}.__getitem__)
+    assert TargetCompileSpec("plain", fast="1").options == {"fast": "1"} and option_names(made) == ["fast", "deep"]
+    with pytest.raises(UsageError, match=problem):
+        TargetCompileSpec("plain", **options)
+
+
+@pytest.mark.parametrize("name", ["my target", "", "-t", "a,b", "u55*", "../u55", "u55\n", "été"])
+def test_the_name_of_a_target_is_one_word(name: str) -> None:
+    with pytest.raises(UsageError, match="the name of a target is of letters"):
+        target(name, "TOSA-1.0+INT")
 
 
 ADDED = f"{__name__}:ABS_OF_NEGATE"

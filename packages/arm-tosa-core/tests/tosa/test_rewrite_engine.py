@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -194,6 +195,34 @@ def test_the_arguments_of_a_pattern_rewrite_have_their_types(arguments: Any, pro
         pattern_rewrite("wrong", Stage.OPTIMIZE, Pattern("ABS"), *arguments)
     with pytest.raises(UsageError, match=r"the pattern is a Pattern or AnyOf, not 'ABS'"):
         pattern_rewrite("wrong", Stage.OPTIMIZE, cast(Any, "ABS"), lambda match: match.op.output)
+
+
+def _never(graph: Graph, op: Op) -> bool:
+    return False
+
+
+NO_OPERATOR: dict[str, tuple[Callable[[], object], str]] = {
+    "operator": (lambda: Pattern("RESHAP"), "Pattern: TOSA has no operator 'RESHAP'; did you mean 'RESHAPE'"),
+    "one of several": (lambda: Pattern("ADD|NOSUCH"), "no operator 'NOSUCH'$"),
+    "in lower case": (lambda: Pattern("conv2d"), "did you mean 'CONV2D'"),
+    "blanks": (lambda: Pattern("ADD | SUB"), "no operator 'ADD '"),
+    "of an operand": (lambda: Pattern("ADD", {0: Pattern("MULT")}), "no operator 'MULT'"),
+    "through": (lambda: Pattern("ADD", through=["TRANSPOSED"]), "no operator 'TRANSPOSED'"),
+    "attribute": (lambda: Pattern("CONV2D", attrs={"strides": (1, 1)}), "CONV2D has no attribute 'strides'"),
+    "attribute of any": (lambda: Pattern(attrs={"strides": (1, 1)}), "TOSA has no attribute 'strides'"),
+    "of a rewrite": (lambda: Rewrite("wrong", Stage.OPTIMIZE, ("ADDS",), _never), "rewrite 'wrong': .*'ADDS'"),
+    "through of a rewrite": (
+        lambda: Rewrite("wrong", Stage.OPTIMIZE, ("ADD",), _never, frozenset({"VIEW"})),
+        "rewrite 'wrong': .*'VIEW'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "problem"), NO_OPERATOR.values(), ids=NO_OPERATOR)
+def test_what_no_graph_has_is_refused(make: Callable[[], object], problem: str) -> None:
+    """It would never be found, and nothing would say so."""
+    with pytest.raises(UsageError, match=problem):
+        make()
 
 
 def test_the_fields_of_a_rewrite_have_their_types() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
 from os import PathLike, fspath
@@ -247,12 +247,26 @@ class TosaCompileSpec(ArmCompileSpec):
         return Target(name="tosa", spec=self.tosa_spec)
 
 
+def require_option(target: str, key: str, known: Collection[str]) -> None:
+    """Refuses an option that a target has not.
+
+    Raises:
+        UsageError: lists those that it has.
+    """
+    if key not in known:
+        valid = f"its options are {', '.join(known)}" if known else "it has none"
+        raise UsageError(f"target {target!r} has no option {key!r}; {valid}")
+
+
 class TargetCompileSpec(ArmCompileSpec):
     """Compile for an installed target by its name: what targets without a compile spec of their own use.
 
     Args:
         name: as listed by ``arm-tosa targets``.
-        options: passed to the target's ``compile``.
+        options: passed to the target's ``compile``, which knows them (``Compiler.options``).
+
+    Raises:
+        UsageError: the target is not installed, has no such option, or a value is no text.
     """
 
     _output_format = "target"
@@ -260,11 +274,14 @@ class TargetCompileSpec(ArmCompileSpec):
     def __init__(self, name: str, /, **options: str) -> None:
         from ..plugin.entry_points import target
 
-        if "name" in options:
-            raise UsageError(f"target {name!r} has no option 'name'")
+        made = target(name)
+        for key, value in options.items():
+            require_option(name, key, made.compiler.options)
+            if not isinstance(value, str):
+                raise UsageError(f"option {key!r} of target {name!r} is a text, not {value!r}")
         self.name = name
         self.options = dict(options)
-        super().__init__(target(name).tosa_spec)
+        super().__init__(made.tosa_spec)
 
     def _target(self) -> Target:
         from ..plugin.entry_points import target

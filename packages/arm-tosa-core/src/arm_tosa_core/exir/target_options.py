@@ -8,7 +8,7 @@ from typing import Any
 
 from ..plugin.target import CompileSpec, Target
 from ..support.errors import UsageError
-from .compile_spec import ArmCompileSpec, TargetCompileSpec
+from .compile_spec import ArmCompileSpec, TargetCompileSpec, require_option
 
 
 def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSpec:
@@ -21,9 +21,7 @@ def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSp
         return TargetCompileSpec(target.name, **options)
     known = _keywords(target.compiler.compile_spec)
     for key in options:
-        if key not in known:
-            valid = f"its options are {', '.join(known)}" if known else "it has none"
-            raise UsageError(f"target {target.name!r} has no option {key!r}; {valid}")
+        require_option(target.name, key, known)
     made = target.compiler.compile_spec(**{key: _value(key, text, known[key]) for key, text in options.items()})
     return checked_spec(made, target)
 
@@ -39,9 +37,10 @@ def checked_spec(made: CompileSpec, target: Target) -> ArmCompileSpec:
     raise UsageError(f"a compile spec of target {target.name!r} is an ArmCompileSpec, not {type(made).__name__}")
 
 
-def option_names(target: Target) -> list[str] | None:
-    """The options that a target registered with its compile spec, in order; None: it takes any."""
-    return None if target.compiler.compile_spec is None else list(_keywords(target.compiler.compile_spec))
+def option_names(target: Target) -> list[str]:
+    """The options that a target has, in order."""
+    spec = target.compiler.compile_spec
+    return list(target.compiler.options if spec is None else _keywords(spec))
 
 
 def _keywords(function: Any) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from .timing import TimeEstimate
 
 
+#: Names are written on command lines, between commas, and become names of files.
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 #: An event of a run: begin, end, name.
 Span = tuple[int, int, str]
 #: A step of a payload's plan on this machine: texts and numbers for users, by column.
@@ -156,6 +159,7 @@ class Compiler:
         suffix: file name suffix of its own format.
         backend_id: the ExecuTorch delegate that executes its payload.
         backend: where its class is, as in an entry point: ``"module:Class"``. Empty: one of the general kind is made.
+        options: names of the options that ``compile`` knows; users give no others. A ``compile_spec`` has its own.
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
         warm_up: starts processes for ``compile`` and returns at once; called before a program is lowered.
         sizes: joins the payloads of one program at the most of every symbol and at other values (at least one) to one
@@ -172,6 +176,7 @@ class Compiler:
     suffix: str = ".tosa"
     backend_id: str = "TOSABackend"
     backend: str = ""
+    options: Collection[str] = ()
     compile_spec: Callable[..., CompileSpec] | None = None
     warm_up: Callable[[], None] | None = None
     sizes: Callable[[bytes, Sequence[Symbol], Sequence[tuple[Mapping[str, int], bytes]]], bytes] | None = None
@@ -261,7 +266,7 @@ class Target:
         """Parses the specification and checks the types of fields.
 
         Raises:
-            UsageError: the specification is none, or another field is of another type.
+            UsageError: the specification is none, another field is of another type, or the name is not one word.
         """
         from ..tosa.specification import TosaSpecification
 
@@ -276,6 +281,16 @@ class Target:
             for name in names:
                 if not isinstance(value := getattr(owner, name), str):
                     raise UsageError(f"{name} of a target is a text, not {value!r}")
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(
+                f"the name of a target is of letters, digits, '-', '_' and '.', and begins with one of the first two, "
+                f"not {self.name!r}"
+            )
+        if isinstance(self.compiler.options, str) or not all(isinstance(name, str) for name in self.compiler.options):
+            raise UsageError(f"options of target {self.name!r} is a tuple of names, not {self.compiler.options!r}")
+        for name in ("name", "artifacts"):  # which the compile spec and the compiler's caller have themselves
+            if name in self.compiler.options:
+                raise UsageError(f"an option of target {self.name!r} cannot be called {name!r}")
         if not isinstance(self.checks, Sequence) or not all(callable(check) for check in self.checks):
             raise UsageError(f"checks of target {self.name!r} is a tuple of functions, not {self.checks!r}")
         if not isinstance(self.rewrites, Sequence) or not all(_is_rewrite(rewrite) for rewrite in self.rewrites):

@@ -197,7 +197,7 @@ class _Reader:
     def _require_options(self, target: str, options: Mapping[str, Any]) -> None:
         valid = option_names(plugins.target(target))
         for key in options:
-            if valid is not None and key not in valid:
+            if key not in valid:
                 advice = f"its options are {', '.join(valid)}" if valid else "it has none"
                 advice += f" ({key} stands above the first [table])" if key in _KEYS else ""
                 raise self._error(key, f"target {target!r} has no option {key!r}; {advice}")

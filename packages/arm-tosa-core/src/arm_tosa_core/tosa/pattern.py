@@ -21,6 +21,7 @@ from ..support.errors import LoweringError, UsageError
 from .graph import Graph
 from .ir import DType, Op, Tensor
 from .rewrite import Inserter, Rewrite, Stage
+from .table import OPERATORS, require_operators
 from .walks import is_alone
 
 #: Among the positions of ``Pattern.operands``: whichever operand.
@@ -77,6 +78,18 @@ class Pattern:
     constant: bool = False
     commutes: bool = False
     through: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        """Refuses what no graph has.
+
+        Raises:
+            UsageError: TOSA has no operator of a name, or none of the operators has an attribute.
+        """
+        require_operators((*self.names, *self.through), "Pattern")
+        known = frozenset[str]().union(*(OPERATORS[name].attribute_names for name in self.names or OPERATORS))
+        for name in self.attrs:
+            if name not in known:
+                raise UsageError(f"Pattern: {self.ops.replace('*', '') or 'TOSA'} has no attribute {name!r}")
 
     @cached_property
     def names(self) -> tuple[str, ...]:

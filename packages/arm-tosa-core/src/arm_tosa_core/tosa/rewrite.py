@@ -16,6 +16,7 @@ from typing import Any
 from ..support.errors import UsageError
 from .graph import Graph
 from .ir import Op, Origin, Tensor
+from .table import require_operators
 
 
 class Stage(IntEnum):
@@ -74,13 +75,14 @@ class Rewrite:
         """Refuses a stage in which it would not run, and fields of another type.
 
         Raises:
-            UsageError: no rewrites run in this stage, or a field is of another type.
+            UsageError: no rewrites run in this stage, a field is of another type, or TOSA has no operator of a name.
         """
         if self.stage not in REWRITING:
             stages = " or ".join(f"Stage.{stage.name}" for stage in REWRITING)
             raise UsageError(f"rewrite {self.name!r}: no rewrite runs in {self.stage!r}; name {stages}")
         if isinstance(self.ops, str):
             raise UsageError(f'rewrite {self.name!r}: ops is a tuple of names such as ("CONV2D",), not {self.ops!r}')
+        require_operators((*self.ops, *self.through), f"rewrite {self.name!r}")
         if not callable(self.apply):
             raise UsageError(f"rewrite {self.name!r}: apply is a function of graph and operator, not {self.apply!r}")
 

@@ -14,10 +14,12 @@ the result's tensor: ``output_dtype`` of CAST, RESCALE and MATMUL, and ``results
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
+from ..support.errors import UsageError
 from . import level_limits as limits
 from . import shape_arithmetic as arithmetic
 from . import shape_rules as shapes
@@ -527,3 +529,18 @@ _ALL = [
 
 #: The operators by name.
 OPERATORS: dict[str, Operator] = {operator.name: operator for operator in _ALL}
+
+
+def require_operators(names: Iterable[str], of: str) -> None:
+    """Refuses names that are of no operator: what looks for them would find nothing, without a word.
+
+    Args:
+        of: what has the names, for the error.
+
+    Raises:
+        UsageError: names the first one.
+    """
+    for name in names:
+        if name not in OPERATORS:
+            near = get_close_matches(name.upper(), OPERATORS, n=1)
+            raise UsageError(f"{of}: TOSA has no operator {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))

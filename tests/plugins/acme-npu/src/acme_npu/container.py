@@ -24,12 +24,7 @@ def pack(tosa: bytes, options: Mapping[str, str]) -> bytes:
     Args:
         tosa: the flatbuffer.
         options: only ``artifacts``, the folder that the user wants intermediate files in, if any; there are none.
-
-    Raises:
-        UsageError: an option of another name.
     """
-    if unknown := sorted(options.keys() - {"artifacts"}):
-        raise UsageError(f"acme takes no options, got {', '.join(unknown)}")
     return _HEADER.pack(MAGIC, VERSION, len(tosa)) + tosa
 
 
