@@ -245,6 +245,14 @@ def _read_otherwise(m: Maker, dtype: DType, make: Callable[[Tensor], Tensor]) ->
     return m.sum("ADD", make(x), m.pool("MAX_POOL2D", other, (8, 6), (1, 1), (0, 0, 0, 0)), 4)
 
 
+def _with_itself(m: Maker, name: str, dtype: DType, unit: float = 256.0, **attrs: str) -> Tensor:
+    """A tensor and itself in another shape."""
+    x = m.input(dtype, 1, 3, 8)
+    other = m.op("RESHAPE", x, m.graph.shape((3, 1, 8)))
+    met = m.op(name, m.rescale(x, I32, unit), m.rescale(other, I32, unit), **attrs)
+    return m.rescale(met, dtype, (1.0 if attrs else 0.7) / unit)
+
+
 def _minimum_read_otherwise(m: Maker, dtype: DType) -> Tensor:
     return _read_otherwise(m, dtype, lambda x: m.op("REDUCE_MIN", x, axis=2))
 
@@ -616,6 +624,11 @@ ROWS = {
     ),
     "minimum of what is read in another shape": Row(lambda m: _minimum_read_otherwise(m, I8), "ethos-u55-128"),
     "minimum of what is read in another shape, U65": Row(lambda m: _minimum_read_otherwise(m, I16), "ethos-u65-256"),
+    "sum of a tensor and itself in another shape": Row(lambda m: _with_itself(m, "ADD", I8), "ethos-u55-128"),
+    "difference of a tensor and itself in another shape": Row(lambda m: _with_itself(m, "SUB", I16), "ethos-u65-256"),
+    "maximum of a tensor and itself in another shape": Row(
+        lambda m: _with_itself(m, "MAXIMUM", I8, 1.0, nan_mode="PROPAGATE"), "ethos-u55-64"
+    ),
     "choice from what is read in another shape": Row(
         lambda m: _read_otherwise(m, I8, lambda x: _chosen_by(m, _mask(m), x)), "ethos-u85-256"
     ),

@@ -9,11 +9,14 @@ from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.operator_classes import VIEWS
 from arm_tosa_core.tosa.pattern import ANY, Match, Pattern
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.walks import through
 
 from .int32_rescales import copy_of
 from .max_pool_copies import copied
 
 _THROUGH = frozenset(("CAST", "RESCALE", "RESHAPE"))
+_RESCALES = ("CAST", "RESCALE")
+_TWO_OPERANDS = ("ADD", "ARITHMETIC_RIGHT_SHIFT", "LOGICAL_LEFT_SHIFT", "MAXIMUM", "MINIMUM", "MUL", "SUB")
 #: Operators that Vela transposes what they read for.
 _TRANSPOSING = ("ARGMAX", "MATMUL", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_SUM", "TRANSPOSE")
 
@@ -52,5 +55,28 @@ def _of_copies(name: str, op: str) -> Rewrite:
     return copied(name, pattern, reason, _in_own_shape, operand="operand", copy=copy_of)
 
 
+def _meets_itself(match: Match) -> str | None:
+    """Whether an operator of two operands reads a tensor as it is first, and in another shape second."""
+    x, below = through(match.op.inputs[0], _THROUGH), [match.op.output]
+    while below:
+        tensor = below.pop()
+        for use in tensor.uses:
+            if use.name in _THROUGH:
+                below.append(use.output)
+            elif use.name not in _TWO_OPERANDS or use.inputs[1] is not tensor or use.inputs[0].shape == tensor.shape:
+                continue
+            elif through(use.inputs[0], _RESCALES) is x:
+                return None
+    return "no operator reads the same tensor in two shapes"
+
+
+MEETS_COPY = copied(
+    "other_shape_of_copy",
+    Pattern("RESHAPE"),
+    "What an operator reads in two shapes is copied for the second, because Vela would read both in one.",
+    _meets_itself,
+    copy=copy_of,
+    through=_THROUGH | set(_TWO_OPERANDS),
+)
 MINIMUM_OF_COPY = _of_copies("minimum_of_copy", "REDUCE_MIN")
 SELECT_OF_COPIES = _of_copies("select_of_copies", "SELECT")
