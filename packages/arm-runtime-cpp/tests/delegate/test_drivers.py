@@ -92,6 +92,7 @@ def test_a_failure_is_reported_and_leaves_nothing_open(
     status, calls, error = run(folder, test, tmp_path, program_for(test, fails, compiled), fails)
     assert status == 1 and FAILURES[test, fails] in error
     assert ("did not end, and may still write to its memory: load the program again" in error) == (fails == "wait")
+    assert "takes inputs beside a job" not in error
     assert max(calls.get("submit", 0), calls.get("inference", 0)) <= 1
     assert calls.get("reserve", 0) - calls.get("release", 0) == (1 if fails == "reserve" else 0)
     created = calls.get("create_buffer", 0) + calls.get("create_commands", 0) - fails.startswith("create")

@@ -170,7 +170,8 @@ class EthosUBackend final : public et::BackendInterface {
         }
         auto* temporary = static_cast<uint8_t*>(memory);
         et::EventTracer* tracer = context.event_tracer();
-        uint8_t* scratch = handle->network->scratch(temporary);
+        uint8_t* scratch = handle->network->scratch(temporary, log_error);
+        if (scratch == nullptr) return et::Error::Internal;
         {
             const Event event(tracer, "EthosU copy inputs");
             for (uint32_t i = 0; i < inputs.count(); ++i)

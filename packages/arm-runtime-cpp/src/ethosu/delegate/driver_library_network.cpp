@@ -64,14 +64,13 @@ class LibraryNetwork final : public Network {
 
     size_t temporary_size() const override { return scratch_size_; }
 
-    uint8_t* scratch(uint8_t* temporary) override { return temporary; }
+    uint8_t* scratch(uint8_t* temporary, Report report) override {
+        if (lost_) report(kLost);
+        return lost_ ? nullptr : temporary;
+    }
 
     bool run(uint8_t* temporary, Report report) override {
         auto* memory = reinterpret_cast<char*>(temporary);
-        if (lost_) {
-            report(kLost);
-            return false;
-        }
         try {
             if (inputs_end_ > 0) scratch_->write(memory, inputs_end_);
             const std::vector<SharedBuffer> inputs{unused_inputs_}, outputs{unused_outputs_};

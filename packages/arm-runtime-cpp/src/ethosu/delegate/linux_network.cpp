@@ -148,13 +148,12 @@ class LinuxNetwork final : public Network {
 
     size_t temporary_size() const override { return 0; }
 
-    uint8_t* scratch(uint8_t*) override { return scratch_.data(); }
+    uint8_t* scratch(uint8_t*, Report report) override {
+        if (lost_) report(kLost);  // the job reads and writes this memory still
+        return lost_ ? nullptr : scratch_.data();
+    }
 
     bool run(uint8_t*, Report report) override {
-        if (lost_) {
-            report(kLost);
-            return false;
-        }
         accel::Job job{commands_.handle(), sram_size_, {weights_.handle(), scratch_.handle()}};
         accel::Submit submit{reinterpret_cast<uintptr_t>(&job), 1, 0};
         if (!device_.call(accel::kSubmit, submit)) {

@@ -35,7 +35,7 @@ class ModelNetwork final : public Network {
         return 2 * (aligned(payload_.scratch_size) + aligned(fast_memory_size_)) + workspace_size_;
     }
 
-    uint8_t* scratch(uint8_t* temporary) override { return temporary; }
+    uint8_t* scratch(uint8_t* temporary, Report) override { return temporary; }
 
     bool run(uint8_t* temporary, Report report) override {
         EthosUMemory memory;

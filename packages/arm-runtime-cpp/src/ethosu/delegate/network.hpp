@@ -37,10 +37,11 @@ class Network {
     virtual size_t temporary_size() const = 0;
 
     /// The scratch memory, `Payload::scratch_size` bytes: inputs go there before a run, outputs are
-    /// there after it.
-    virtual uint8_t* scratch(uint8_t* temporary) = 0;
+    /// there after it. Returns nullptr after telling `report` why nothing may be written there.
+    virtual uint8_t* scratch(uint8_t* temporary, Report report) = 0;
 
-    /// Runs once. Returns false after telling `report` why it failed.
+    /// Runs once, after `scratch` has returned memory for this run. Returns false after telling
+    /// `report` why it failed.
     virtual bool run(uint8_t* temporary, Report report) = 0;
 };
 

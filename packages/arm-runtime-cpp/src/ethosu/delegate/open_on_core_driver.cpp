@@ -25,7 +25,7 @@ class CoreDriverNetwork final : public Network {
 
     size_t temporary_size() const override { return payload_.scratch_size; }
 
-    uint8_t* scratch(uint8_t* temporary) override { return temporary; }
+    uint8_t* scratch(uint8_t* temporary, Report) override { return temporary; }
 
     bool run(uint8_t* temporary, Report report) override {
         // Vela's regions: weights, scratch, fast scratch.

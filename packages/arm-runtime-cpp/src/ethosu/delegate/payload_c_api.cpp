@@ -58,7 +58,8 @@ void run(const Payload& payload, const std::vector<arm_ethosu_buffer>& inputs,
     auto* temporary =
         static_cast<uint8_t*>(take(&memory, network->temporary_size(), kMemoryAlignment));
     if (temporary == nullptr) throw std::bad_alloc();
-    uint8_t* scratch = network->scratch(temporary);
+    uint8_t* scratch = network->scratch(temporary, keep_problem);
+    if (scratch == nullptr) throw std::runtime_error(std::string(last_error));
     for (uint32_t i = 0; i < inputs.size(); ++i)
         if (const Slot slot = payload.inputs[i]; slot.placed)
             std::memcpy(scratch + slot.offset, inputs[i].data, slot.size);

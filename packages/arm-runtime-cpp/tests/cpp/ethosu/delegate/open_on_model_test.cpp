@@ -65,7 +65,7 @@ TEST_F(OpenOnModelTest, RunsACommandStreamAnyNumberOfTimes) {
     ASSERT_NE(open(copy(16)), nullptr) << reported;
     std::vector<uint8_t> temporary(network->temporary_size());
     for (uint8_t run = 1; run < 3; ++run) {
-        uint8_t* const scratch = network->scratch(temporary.data());
+        uint8_t* const scratch = network->scratch(temporary.data(), report);
         for (uint8_t i = 0; i < 8; ++i) scratch[i] = static_cast<uint8_t>(i * run);
         ASSERT_TRUE(network->run(temporary.data(), report)) << reported;
         for (uint8_t i = 0; i < 8; ++i) EXPECT_EQ(scratch[16 + i], i * run);
