@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -129,13 +130,13 @@ def test_the_page_has_errors_beside_operators(folder: Path) -> None:
     assert page["command"] == "arm-tosa " + " ".join([*ARGUMENTS, "tosa-int", "-o", "report.html", "--json"])
 
 
-def _with_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A target whose cycles are the bits of all tensors of its graph."""
+def _with_cost(monkeypatch: pytest.MonkeyPatch, others: Mapping[str, float] = MappingProxyType({})) -> None:
+    """A target whose cycles are the bits of all tensors of its graph; ``others`` are always the same."""
     from arm_tosa_core.tosa.loader import load
 
     def estimate(tosa: bytes) -> dict[str, float]:
         graph = load(tosa)
-        return {"cycles": float(sum(t.size * t.dtype.bits for op in graph.ops for t in op.outputs))}
+        return {"cycles": float(sum(t.size * t.dtype.bits for op in graph.ops for t in op.outputs)), **others}
 
     found = target_kit.target("counting", "TOSA-1.0+INT+int16", estimate=estimate)
     original = plugins.target
@@ -233,6 +234,19 @@ def test_max_drop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = judged.compare(judged.quantize(read_scheme(folder / "found.json")), operators=False)
     assert again.sqnr_db == pytest.approx(chosen["value"])
     assert sorted(unit["name"] for group in data["search"]["groups"] for unit in group) == sorted(chosen["units"])
+
+
+@pytest.mark.parametrize("figure", ["clock_hz", "energy"])
+def test_a_budget_is_of_a_cost(folder: Path, monkeypatch: pytest.MonkeyPatch, figure: str) -> None:
+    _with_cost(monkeypatch, {"clock_hz": 5e8, "macs_per_cycle": 128.0})
+    said = error(*ARGUMENTS, "counting", "--budget", f"{figure}=+10%")
+    assert f"--budget: {figure!r} is" in said and said.rstrip().endswith("choose one of: cycles")
+
+
+def test_kib_are_shown_with_their_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _with_cost(monkeypatch, {"sram_kib": 5.5})
+    said = run(*ARGUMENTS, "counting", "--budget", "sram_kib=+10%").stdout
+    assert "6.05 sram_kib at most" in said and " 5.50 " in said
 
 
 def test_a_drop_that_int8_keeps_needs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

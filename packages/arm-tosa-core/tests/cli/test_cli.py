@@ -297,6 +297,23 @@ def test_a_program_that_kills_its_process_is_an_error(
     assert "killed by signal SIGABRT" in said and "[op_add.cpp:7] assert failed (a <= b)" in said and "net.pte" in said
 
 
+class _Quantizes(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        quantize = torch.ops.quantized_decomposed.quantize_per_tensor.default
+        return quantize(x, 0.5, 0, -128, 127, torch.int8), y + 1
+
+
+@pytest.mark.parametrize(("number", "warned"), [(0, True), (1, False)])
+def test_nan_in_an_input_that_becomes_integers_is_told(folder: Path, number: int, warned: bool) -> None:
+    exported = torch.export.export(_Quantizes(), (torch.ones(2, 3), torch.ones(2, 3)))
+    Path("net.pte").write_bytes(to_edge_transform_and_lower(exported).to_executorch().buffer)
+    inputs = np.ones((2, 2, 3), np.float32)
+    inputs[number, 0, :2] = np.nan
+    np.save("x.npy", inputs[0]), np.save("y.npy", inputs[1])
+    said = run("run", "net.pte", "--input", "x.npy", "--input", "y.npy").stderr
+    assert ("warning: 2 of the numbers of input 0 are NaN" in said) == warned
+
+
 def test_a_program_runs_on_executorch(folder: Path, program: bytes) -> None:
     (folder / "net.pte").write_bytes(program)
     np.save("x.npy", np.full((2, 3), 3, np.float32))

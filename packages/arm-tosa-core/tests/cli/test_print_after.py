@@ -43,6 +43,7 @@ def test_an_unknown_name_lists_the_valid_ones(folder: Path) -> None:
     message = error(*_COMPILE, "--print-after", "annotate")
     assert "no stage with a TOSA graph and no rewrite for tosa" in message
     assert "LOWER, OPTIMIZE, LEGALIZE" in message and "merge_reshapes" in message
+    assert "calibrating" not in error(*_COMPILE, "--quantize", "int8", "--print-after", "annotate")
     assert "--print-to needs --print-after" in error(*_COMPILE, "--print-to", "graph.txt")
     assert not Path("net.pte").exists()
 

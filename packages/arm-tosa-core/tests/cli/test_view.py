@@ -17,7 +17,9 @@ from arm_tosa_core.tosa.operator_list import listed_operators
 def test_what_is_not_installed_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arm_tosa_core.support.external_tools.shutil.which", lambda *_, **__: None)
     said = error("view", graph(folder / "x.tosa"))
-    assert "model-explorer is not installed" in said and "pip install ai-edge-model-explorer" in said
+    assert "Model Explorer is not installed. It lives in an environment of its own: python3 -m venv explorer" in said
+    assert "explorer/bin/python -m pip install ai-edge-model-explorer vgf-adapter-model-explorer" in said
+    assert "cannot read missing.pte" in error("view", "missing.pte")
     assert "the suffix must be .tosa, .vgf or .pte" in error("view", "x.onnx")
 
 

@@ -158,6 +158,20 @@ def test_nan_in_calibration_data() -> None:
     x = data(IMAGE)[0]
     with pytest.raises(UsageError, match=r"15 of the 60 numbers of a tensor of shape \[1, 3, 4, 5\] are NaN"):
         quantized(Branches(), [x], calibration=[x.index_fill(2, torch.tensor(1), float("nan"))])
+    program = torch.export.export(Branches().eval(), (x,))
+    with pytest.raises(UsageError, match="15 of the 60 numbers") as caught:
+        quantize_program(program, quantizer(), [x.index_fill(2, torch.tensor(1), float("nan"))])
+    said = str(caught.value)
+    assert "They are in " in said and "the model's own" not in said and "While executing" not in said
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan")])
+def test_weights_that_no_scale_fits_are_named(number: float) -> None:
+    x = data(IMAGE)[0]
+    model = nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU())
+    model[0].weight.data[0, :2] = torch.tensor([number, -number]).reshape(2, 1, 1)
+    with pytest.raises(UsageError, match=r"They are in relu, .*\. NaN or inf are in the model's own 0_weight$"):
+        quantize_program(torch.export.export(model.eval(), (x,)), quantizer(), [torch.ones_like(x)])
 
 
 @pytest.mark.parametrize("scale", [float("nan"), float("inf"), 0.0, -1.0])

@@ -107,12 +107,13 @@ class Model:
         """One figure of ``cost``.
 
         Raises:
-            UsageError: the target does not estimate it.
+            UsageError: the target does not estimate it, or it is no cost of the model.
         """
         costs = self.cost(quantized)
-        if figure not in costs:
+        if figure not in costs or figure in _NO_COSTS:
             known = ", ".join(sorted(costs.keys() - _NO_COSTS)) or "nothing is delegated to it"
-            raise UsageError(f"the target estimates no {figure!r}; it has: {known}")
+            problem = "is the same for every scheme" if figure in costs else "is not what the target estimates"
+            raise UsageError(f"--budget: {figure!r} {problem}; choose one of: {known}")
         return costs[figure]
 
     def quick_cost(self, scheme: Scheme) -> Mapping[str, float]:

@@ -180,7 +180,7 @@ def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str 
         within = "" if budget is None else f"within {budget} "
         return (
             f"{within}no scheme loses {goal.max_drop:g} at most: that needs {found.bounds.least:.4g}, and the best "
-            f"that was found has {best.value:.4g} at {best.cost:,.0f} {found.figure}"
+            f"that was found has {best.value:.4g} at {_cost(best.cost, found)} {found.figure}"
         )
     if goal.max_drop is None and not found.chosen.units:
         others = len(found.points) - 1
@@ -297,7 +297,7 @@ def _show(console: Console, comparison: Comparison, found: Search | None) -> Non
         (
             str(len(point.units)),
             f"{point.value:.4g}",
-            f"{point.cost:,.0f}",
+            _cost(point.cost, found),
             "chosen" if point == found.chosen else "" if point.pareto else "not worth it",
         )
         for point in found.points
@@ -306,6 +306,11 @@ def _show(console: Console, comparison: Comparison, found: Search | None) -> Non
     groups = [("\n".join(u.name for u in group), "\n".join(_short(u.source) for u in group)) for group in found.groups]
     if groups:
         console.print(table("Units in 16 bits, each row together", ("units", "where"), groups))
+
+
+def _cost(number: float, found: Search) -> str:
+    """A figure of the target: a memory may be a part of a KiB."""
+    return f"{number:,.2f}" if found.figure.endswith("_kib") else f"{number:,.0f}"
 
 
 def _spent(found: Search) -> str:
@@ -319,7 +324,7 @@ def _spent(found: Search) -> str:
 
 def _bounds(found: Search) -> str:
     """What was asked for."""
-    parts = [f"{found.bounds.most:,.0f} {found.figure} at most"] if found.bounds.most < math.inf else []
+    parts = [f"{_cost(found.bounds.most, found)} {found.figure} at most"] if found.bounds.most < math.inf else []
     if found.bounds.least > -math.inf:
         parts.append(f"{found.measure} {found.bounds.least:.4g} at least")
     return ", ".join(parts)

@@ -221,9 +221,10 @@ def compile_(
     if etrecord is not None or external_constants is not None:
         options = ExecuTorchOptions(etrecord=etrecord, external_constants=external_constants)
 
+    printed = printed_after(print_after or [], spec.target(), print_to)
     program, decisions, costs = prepare(load_program(model, trust=trust), spec, quantize, calibration, costs=details)
     tests = [] if bundle is None else bundled_cases(bundle, program)
-    with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
+    with printed, watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
         with progress() as shown:
             lowered = lowered_program(

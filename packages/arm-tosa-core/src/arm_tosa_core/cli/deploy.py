@@ -97,6 +97,8 @@ def deploy(
         raise UsageError(
             f"{f'there is no board {board!r}' if board else 'give --board'}; boards are: {', '.join(maker.boards())}"
         )
+    if form != "cmake" and board:
+        raise UsageError(f"the format {form} is for any board: leave --board {board} out")
     require_folder(output)
     programs = {}
     for each, model in named.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from ..plugin.target import Target
@@ -43,9 +43,8 @@ class _Printer(Observer):
             say(f"{comment}{graph}")
 
 
-@contextmanager
-def printed_after(names: Sequence[str], target: Target, file: Path | None) -> Iterator[None]:
-    """Within it, graphs are printed after the stages and rewrites of these names.
+def printed_after(names: Sequence[str], target: Target, file: Path | None) -> AbstractContextManager[None]:
+    """A context in which graphs are printed after the stages and rewrites of these names, which are checked at once.
 
     After a stage, what its rewrites did is counted above the graph. After a rewrite, the line above the graph says
     where it applied and why; operators that it left without use are still shown.
@@ -68,7 +67,11 @@ def printed_after(names: Sequence[str], target: Target, file: Path | None) -> It
                 f"stages: {', '.join(stages)}; rewrites: {', '.join(known)}"
             )
     chosen = {stages[name.upper()] for name in names if name.upper() in stages}
-    printer = _Printer(chosen, set(names), show=file is None)
+    return _printed(_Printer(chosen, set(names), show=file is None), file)
+
+
+@contextmanager
+def _printed(printer: _Printer, file: Path | None) -> Iterator[None]:
     try:
         with observed(printer):
             yield

@@ -7,6 +7,7 @@ import operator
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ import numpy as np
 from ..compat.executorch import scalar_type_code
 from ..exir.pte import InputTensor, Pte
 from ..exir.pte_runtime import arranged, load_method, load_program, logged, with_log
+from ..exir.pte_steps import method
 from ..support.atomic_files import write_atomic
 from ..support.errors import ToolError, UsageError
 from ..support.external_tools import run_tool
 from ..support.runtime_package import Arrays
-from .files import read_array, read_program, write_array
+from .files import read, read_array, read_program, write_array
 from .profile import Event, read_events
+from .report import say
 
 #: Files of the folder that both processes share.
 _REQUEST, _PROBLEM, _DUMP = "request.json", "problem.txt", "run.etdp"
@@ -56,8 +59,23 @@ def run_pte(
             if not (problem := folder / _PROBLEM).exists():
                 raise
             raise UsageError(with_log(problem.read_text("utf-8"), error.output)) from None
+        _tell_of_nan(file, arrays)
         made = sorted(folder.glob("*.out.npy"), key=lambda path: int(path.name.partition(".")[0]))
         return [read_array(path) for path in made], read_events((folder / _DUMP).read_bytes()) if profile else []
+
+
+def _tell_of_nan(file: Path, arrays: Arrays) -> None:
+    """Notes NaN in an input that the program quantizes: it becomes some integer, without a word."""
+    counts = {n: int(np.isnan(x).sum()) for n, x in enumerate(arrays) if x.dtype.kind == "f" and np.isnan(x).any()}
+    if not counts:
+        return
+    with suppress(UsageError):  # a method with branches, which another compiler made
+        forward = method(read(file))
+        read_by = {call.arguments[0] for call in forward.calls if "::quantize_per" in call.operator}
+        for number, count in counts.items():
+            if forward.inputs[number] in read_by:
+                nan = f"{count} of the numbers of input {number} are NaN"
+                say(f"warning: {nan}. Integers have no NaN: the results mean nothing")
 
 
 def _main(folder: Path) -> None:
@@ -79,7 +97,7 @@ def _main(folder: Path) -> None:
 
 
 def _outputs(file: Path, pte: Pte, program: Any, arrays: Arrays) -> Arrays:
-    method = load_method(program, "forward", str(file), in_child=True)
+    forward = load_method(program, "forward", str(file), in_child=True)
     import torch
 
     try:
@@ -87,10 +105,10 @@ def _outputs(file: Path, pte: Pte, program: Any, arrays: Arrays) -> Arrays:
     except TypeError as error:
         raise UsageError(f"an input's elements are of a type that PyTorch does not have: {error}") from error
     taken = pte.inputs["forward"]
-    _check_inputs(file, method.metadata, tensors, taken)
+    _check_inputs(file, forward.metadata, tensors, taken)
     tensors = [arranged(tensor, expected) for tensor, expected in zip(tensors, taken, strict=True)]
     with logged(f"running {file} failed", in_child=True):
-        results = method.execute(tensors)
+        results = forward.execute(tensors)
     return [result.numpy() if isinstance(result, torch.Tensor) else np.asarray(result) for result in results]
 
 

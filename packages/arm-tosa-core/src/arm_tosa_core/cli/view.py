@@ -24,6 +24,12 @@ _ADAPTERS = {
     ".vgf": ("vgf_adapter_model_explorer", "vgf-adapter-model-explorer"),
     ".pte": ("pte_adapter_model_explorer", "pte-adapter-model-explorer"),
 }
+_PACKAGE = "ai-edge-model-explorer"
+_ALL = " ".join((_PACKAGE, *(package for _, package in _ADAPTERS.values())))
+#: Its requirements exclude some of ours.
+_INSTALL = f"""python3 -m venv explorer
+explorer/bin/python -m pip install {_ALL}
+export PATH="$PATH:$PWD/explorer/bin\""""
 #: Seconds that Python may take to load an adapter.
 _PATIENCE = 60
 
@@ -40,16 +46,21 @@ def view(
     """
     if file.suffix != ".tosa" and file.suffix not in _ADAPTERS:
         raise UsageError(f"{file}: the suffix must be .tosa, {' or '.join(_ADAPTERS)}")
-    explorer = find_tool("model-explorer", package="ai-edge-model-explorer")
+    content = read_tosa(file) if file.suffix == ".tosa" else read(file)
+    try:
+        explorer = find_tool("model-explorer", package=_PACKAGE)
+    except ToolError as error:
+        raise UsageError(
+            f"Model Explorer is not installed. It lives in an environment of its own: {_INSTALL}"
+        ) from error
     command = [explorer, f"--port={port}", *([] if browser else ["--no_open_in_browser"])]
     with tempfile.TemporaryDirectory(prefix="arm-tosa-") as folder:
         if file.suffix == ".tosa":
             drawn = Path(folder, f"{file.stem}.json")
-            write_atomic(drawn, json.dumps(graph_file(read_tosa(file), file.name)))
+            write_atomic(drawn, json.dumps(graph_file(content, file.name)))
             costs = [str(path) for cost in COSTS if (path := cost_file(file, cost)).is_file()]
             command += [str(drawn), *([f"--node_data_paths={','.join(costs)}"] if costs else [])]
         else:
-            read(file)
             module, package = _ADAPTERS[file.suffix]
             _require(explorer, module, package, file)
             command += [str(file), f"--extensions={module}"]

@@ -11,12 +11,16 @@ from torch.fx import GraphModule, Interpreter, Node
 from torch.fx.node import map_arg
 
 from ...compat.torch import tree_leaves
-from ...lowering.exported_program import mutable
+from ...lowering.exported_program import mutable, source_line
+from ...support.errors import UsageError
 from .buffers import unwritten
 from .calls import Sample, inputs_of
 
 #: Called with a node, its arguments and its result, which later nodes may write to.
 Look = Callable[[Node, Sequence[Any], Any], None]
+
+#: How torchao's names of observers begin.
+_OBSERVER = "activation_post_process"
 
 #: What readers are given in place of a result, by (node, reader): a function of the results so far.
 Replaced = Mapping[tuple[Node, Node], Callable[[Mapping[Node, Any]], Any]]
@@ -62,14 +66,21 @@ class Runner(Interpreter):
             return list(tree_leaves(self.run(*inputs, initial_env=env, enable_io_processing=False)))
 
     def run_node(self, n: Node) -> Any:
-        if not self._observe and n.op == "call_module" and n.name.startswith("activation_post_process"):
-            return self.fetch_args_kwargs_from_env(n)[0][0]
+        if n.op == "call_module" and n.name.startswith(_OBSERVER):
+            return self._observed(n) if self._observe else self.fetch_args_kwargs_from_env(n)[0][0]
         if n not in self._nodes:
             return super().run_node(n)
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         result = getattr(self, n.op)(n.target, args, kwargs)
         self._look(n, args, result)
         return result
+
+    def _observed(self, observer: Node) -> Any:
+        try:
+            return super().run_node(observer)
+        except UsageError as error:
+            self.extra_traceback = False  # of torch.fx, which names an observer: the user does not know it
+            raise UsageError(f"{error}{_origin(observer.args[0])}{_unusable(self.program)}") from error
 
     def map_nodes_to_values(self, args: Any, n: Node) -> Any:
         if not self.replaced:
@@ -96,3 +107,19 @@ def look(samples: Iterable[Sample], module: GraphModule, nodes: Iterable[Node], 
     """Runs a module on samples for the sake of what is looked at."""
     for _ in run(samples, Runner(module, nodes, at)):
         pass
+
+
+def _origin(observed: Any) -> str:
+    """The operator whose result an observer refuses, or the input or constant."""
+    if not isinstance(observed, Node):
+        return ""
+    source = source_line(observed)
+    return f". They are in {observed.name}{f', {source}' if source else ''}"
+
+
+def _unusable(program: GraphModule) -> str:
+    """The constants of a program that no scale fits, in a sentence; inf is in masks, but in no weight."""
+    found = [name for name, weight in program.named_parameters() if not torch.isfinite(weight).all()]
+    buffers = ((name, buffer) for name, buffer in program.named_buffers() if not name.startswith(_OBSERVER))
+    found += [name for name, buffer in buffers if torch.isnan(buffer).any()]
+    return f". NaN or inf are in the model's own {', '.join(found)}" if found else ""
