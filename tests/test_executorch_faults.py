@@ -14,6 +14,7 @@ from executorch.exir.delegate import executorch_call_delegate
 from arm_tosa_core import (
     TOSAPartitioner,
     TOSAQuantizer,
+    UsageError,
     WrittenInputWarning,
     get_symmetric_quantization_config,
     lower,
@@ -150,3 +151,18 @@ def test_methods_are_judged_by_their_own_constants(names: tuple[str, str]) -> No
     for name in names:
         calls = [n.target for n in edge.exported_program(name).graph.nodes if n.op == "call_function"]
         assert (executorch_call_delegate in calls) == (name == "run")
+
+
+def test_scan_with_a_state_whose_sizes_vary() -> None:
+    def step(state: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return state * 0.5 + x, state - x
+
+    class Scan(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            last: torch.Tensor = torch._higher_order_ops.scan(step, x[0] * 0.5, x)[0]
+            return last
+
+    rows = {"x": {1: torch.export.Dim("rows", min=1, max=6)}}
+    program = torch.export.export(Scan(), (torch.rand(2, 4, 6),), dynamic_shapes=rows)
+    with pytest.raises(UsageError, match=r"scan at .*test_executorch_faults.py.* carries a tensor whose sizes vary"):
+        lower(program, TARGET)

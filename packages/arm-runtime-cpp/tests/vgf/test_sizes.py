@@ -15,7 +15,7 @@ from test_fused_programs import MASK, RandomGraph
 from vgf_files import SPEC
 
 from arm_tosa_core.plugin.target import Symbol
-from arm_tosa_core.support.errors import LoweringError
+from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.graph import Graph
@@ -104,7 +104,7 @@ def test_a_constant_that_shrinks_is_refused() -> None:
         g.graph.outputs = [g.op("ADD", whole, g.graph.constant(np.arange(40, dtype=np.int32), DType.INT32))]
         return g.graph
 
-    with pytest.raises(LoweringError, match="a constant is larger at smaller sizes"):
+    with pytest.raises(UsageError, match="a constant is larger at smaller sizes"):
         sized_vgf(make, 1, 32)
 
 
@@ -130,7 +130,7 @@ def test_a_result_that_is_only_handed_on_is_refused(handed_on: Callable[[Sized, 
         g.graph.outputs = [handed_on(g, x, n), g.op("ABS", x)]
         return g.graph
 
-    with pytest.raises(LoweringError, match="an input or a constant of a result whose sizes vary"):
+    with pytest.raises(UsageError, match="an input or a constant of a result whose sizes vary"):
         sized_vgf(make, 1, 32)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from arm_tosa_core.support.errors import LoweringError
+from arm_tosa_core.support.errors import UsageError
 
 from .vgf_ports import ports
 
@@ -32,7 +32,7 @@ def module_table_of(sample: bytes, largest: bytes) -> bytes:
         largest: the program at its largest sizes.
 
     Raises:
-        LoweringError: they differ in more than sizes.
+        UsageError: they differ in more than sizes.
     """
     table = _module_table(sample)
     if largest == sample:
@@ -43,17 +43,17 @@ def module_table_of(sample: bytes, largest: bytes) -> bytes:
     places = {ops[1]: place for place, number, ops in theirs if number == _GRAPH_CONSTANT}
     pairs = [[ops for _, number, ops in each if number == _EXT_INST] for each in (ours, theirs)]
     if [(ops[3], len(ops)) for ops in pairs[0]] != [(ops[3], len(ops)) for ops in pairs[1]]:
-        raise LoweringError(f"the model converter makes other operators at some sizes of a part that varies: {_FIX}")
+        raise UsageError(f"the model converter makes other operators at some sizes of a part that varies: {_FIX}")
     results = {ops[1] for ops in pairs[0]}
     computed = [ops[0] for _, number, ops in ours if number == _SET_OUTPUT and ops[0] in results]
     if len(computed) != len(ports(largest)[1]):
-        raise LoweringError(f"the model converter makes an input or a constant of a result whose sizes vary: {_FIX}")
+        raise UsageError(f"the model converter makes an input or a constant of a result whose sizes vary: {_FIX}")
     for our, their in zip(*pairs, strict=True):
         for id, larger in zip(our[4:], their[4:], strict=True):
             if larger not in places:
                 continue
             if id not in numbers:
-                raise LoweringError(f"a constant is larger at smaller sizes of a part that varies: {_FIX}")
+                raise UsageError(f"a constant is larger at smaller sizes of a part that varies: {_FIX}")
             words[places[larger] + 3] = numbers[id]
     return table[:start] + words.tobytes() + table[start + words.nbytes :]
 

@@ -25,7 +25,7 @@ def with_sizes(vgf: bytes, symbols: Sequence[Symbol], samples: Sequence[tuple[Ma
         samples: values of the symbols, and the VGF of the same program for them.
 
     Raises:
-        LoweringError: the model converter made other operators for a sample.
+        UsageError: the model converter made other operators for a sample.
     """
     block = struct.pack("<I", len(symbols))
     for symbol in symbols:

@@ -16,7 +16,7 @@ from torch.export import ExportedProgram
 from ..lowering.pipeline import Network
 from ..lowering.sized_analysis import lower_sizes
 from ..plugin.target import Compiled, Target
-from ..support.errors import LoweringError, MiscompiledError
+from ..support.errors import MiscompiledError, UsageError
 from ..tosa.graph import Graph
 from ..tosa.ir import Tensor
 from ..tosa.serializer import serialize, serialize_with_names
@@ -85,6 +85,7 @@ def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> 
     Raises:
         ToolError: the target's compiler failed.
         MiscompiledError: it made another program.
+        UsageError: sizes vary, and the target has no program for all of them.
     """
     payload, said = _compiled(network.graph, target, compile_spec)
     if network.symbols:
@@ -92,8 +93,8 @@ def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> 
         samples = [(point, _sample(graph, target)) for point, graph in network.samples]
         try:
             payload = target.compiler.sizes(payload, network.symbols, samples)
-        except LoweringError as why:
-            raise LoweringError(f"{why}. Its delegate gives {'; '.join(map(_said, network.graph.outputs))}") from why
+        except UsageError as why:
+            raise UsageError(f"{why}. Its delegate gives {'; '.join(map(_said, network.graph.outputs))}") from why
     for watcher in _watchers.get():
         watcher(network.graph, payload)
     return payload, said

@@ -8,8 +8,9 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from ..compat.torch import symbolic_sizes
 from ..support.errors import UsageError
-from .exported_program import user_results
+from .exported_program import source_line, user_results
 
 
 def require_dense(name: str, data: Any) -> None:
@@ -23,11 +24,20 @@ def require_dense(name: str, data: Any) -> None:
 
 
 def require_writable_program(program: ExportedProgram) -> None:
-    """Refuses a program that ExecuTorch has no form for: with sparse constants, text as a result, or no tensor at all.
+    """Refuses a program that ExecuTorch has no form for.
+
+    That is one with sparse constants, text as a result or no tensor at all, or a ``scan`` that carries a tensor whose
+    sizes vary: ExecuTorch 1.5 copies what comes next into memory that has another size then, which fails.
 
     Raises:
-        UsageError: says which constant or result.
+        UsageError: says which constant, result or ``scan``.
     """
+    for node in program.graph.find_nodes(op="call_function", target=torch.ops.higher_order.scan):
+        if any(symbolic_sizes(carried) for carried in node.args[1]):
+            raise UsageError(
+                f"scan at {source_line(node)} carries a tensor whose sizes vary, which ExecuTorch cannot run: export "
+                "with these sizes fixed, or write the steps out"
+            )
     for name, data in [*program.state_dict.items(), *program.constants.items()]:
         require_dense(name, data)
     results = user_results(program)
