@@ -42,21 +42,9 @@ def lower_to_edge(
     exported_program: ExportedProgram,
     compile_spec: ArmCompileSpec,
     additional_checks: Sequence[OperatorSupportBase] = (),
-    progress: Progress = silent,
-    remainder: Sequence[ArmCompileSpec] = (),
-    constants: Mapping[str, Any] | None = None,
-    record: Record | None = None,
 ) -> tuple[EdgeProgramManager, Report]:
     """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
-    edge, reports = methods_to_edge(
-        {"forward": exported_program},
-        compile_spec,
-        additional_checks,
-        constants,
-        progress=progress,
-        remainder=remainder,
-        record=record,
-    )
+    edge, reports = methods_to_edge({"forward": exported_program}, compile_spec, additional_checks)
     return edge, reports["forward"]
 
 
@@ -89,7 +77,9 @@ def methods_to_edge(
     reports: dict[str, Report] = {}
     made = _Delegates(compile_spec, external)
     for name, program in programs.items():
-        compilation = _run(program, target, additional_checks, progress)
+        progress("lower", 0)
+        compilation = Compilation(program, target, node_checks(additional_checks), decompose_rest=True).run()
+        progress("lower", 1)
         reports[name] = compilation.checked_report()
         if record is not None:
             record.take(compilation.program)
@@ -115,26 +105,14 @@ def _to_edge(programs: dict[str, ExportedProgram], constants: dict[str, Any]) ->
 
     That trace takes most of the time of lowering a small program.
     """
-    edge = _traced(programs, constants)
+    if all(map(is_decomposed, programs.values())):
+        plain = {name: edge_program(program) for name, program in programs.items()}
+        edge = EdgeProgramManager(plain, constants, edge_config())
+    else:
+        edge = to_edge(programs, constant_methods=constants, compile_config=edge_config())
     for name, program in programs.items():
         keep_initial_state(edge.exported_program(name), started_buffers(program))
     return edge
-
-
-def _traced(programs: dict[str, ExportedProgram], constants: dict[str, Any]) -> EdgeProgramManager:
-    if all(map(is_decomposed, programs.values())):
-        made = {name: edge_program(program) for name, program in programs.items()}
-        return EdgeProgramManager(made, constants, edge_config())
-    return to_edge(programs, constant_methods=constants, compile_config=edge_config())
-
-
-def _run(
-    program: ExportedProgram, target: Target, additional_checks: Sequence[OperatorSupportBase], progress: Progress
-) -> Compilation:
-    progress("lower", 0)
-    compilation = Compilation(program, target, node_checks(additional_checks), decompose_rest=True).run()
-    progress("lower", 1)
-    return compilation
 
 
 class _Delegates:

@@ -25,7 +25,7 @@ from ..support.external_tools import run_tool
 
 NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 #: Seconds that one run may take.
-TIMEOUT_S = 600.0
+_TIMEOUT_S = 600.0
 #: Noise of right programs, dB: what is rounded to 8 bits, to 16 bits, or only sums in another order.
 _QUANTIZED_DB, _HALF_DB, _FLOAT_DB = 15.0, 30.0, 60.0
 #: Part of an output's integers, such as indices of nearly equal numbers, that may be others.
@@ -49,7 +49,6 @@ def differences(
     inputs: Sequence[Any] | None = None,
     *,
     data_files: Mapping[str, bytes] = NO_FILES,
-    timeout: float = TIMEOUT_S,
 ) -> list[OutputDifference]:
     """Runs method ``forward`` once, in a process of its own, beside the program in PyTorch; which outputs differ.
 
@@ -57,7 +56,6 @@ def differences(
         program: that ``pte`` was made of, quantized if that is; it is left as it is.
         inputs: positional ones; None: the example inputs.
         data_files: the contents of the ``.ptd`` files that belong to it, by their names.
-        timeout: of the run, seconds.
 
     Raises:
         UsageError: there are no inputs, or some that are no tensors; or the program cannot be loaded, fails or dies,
@@ -69,7 +67,7 @@ def differences(
         raise UsageError("the program has no example inputs to run it with: give some")
     if not all(isinstance(x, torch.Tensor) for x in given):
         raise UsageError("the program takes inputs that are no tensors, which cannot be compared: give tensors only")
-    made = _run(pte, data_files, given, timeout)
+    made = _run(pte, data_files, given)
     module = program.module()
     with unwritten(module), torch.no_grad():
         wanted = copy.deepcopy(tree_leaves(module(*copy.deepcopy(args), **copy.deepcopy(kwargs))))
@@ -80,9 +78,7 @@ def differences(
     return [OutputDifference(i, why) for i, why in found if why]
 
 
-def _run(
-    pte: bytes, data_files: Mapping[str, bytes], given: Sequence[torch.Tensor], timeout: float
-) -> list[torch.Tensor]:
+def _run(pte: bytes, data_files: Mapping[str, bytes], given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     with tempfile.TemporaryDirectory(prefix="arm_tosa_") as name:
         folder = Path(name)
         (folder / "program.pte").write_bytes(pte)
@@ -90,7 +86,9 @@ def _run(
             (folder / file).write_bytes(data)
         torch.save([x.detach().contiguous() for x in given], folder / "inputs.pt")
         try:
-            run_tool("the compiled program", [sys.executable, "-P", "-m", run_program.__name__, name], timeout=timeout)
+            run_tool(
+                "the compiled program", [sys.executable, "-P", "-m", run_program.__name__, name], timeout=_TIMEOUT_S
+            )
         except ToolError as error:
             raise UsageError(f"the compiled program does not run: {error}") from error
         made: list[torch.Tensor] = torch.load(folder / "outputs.pt", weights_only=True)

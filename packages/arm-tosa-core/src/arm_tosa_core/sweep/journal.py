@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..support import foreign
 from ..support.errors import UsageError
@@ -32,23 +32,26 @@ class Trial:
     trial: Any
 
 
-class Record(Protocol):
-    """The record of a sweep.
+class Record:
+    """The record of a sweep; this one forgets.
 
-    Args:
+    Attributes:
         outcomes: results so far, by the digests of points.
     """
 
-    outcomes: dict[str, Outcome]
+    def __init__(self) -> None:
+        self.outcomes: dict[str, Outcome] = {}
 
     def program(self, parameters: Parameters) -> str | None:
         """Digest of the program that the recorded results of these parameters belong to, or None."""
+        return None
 
     def remember_program(self, parameters: Parameters, digest: str) -> None:
         """Notes it."""
 
     def begin(self, point: Point) -> Trial:
         """Notes that a point is being tried."""
+        return Trial(point, None)
 
     def end(self, trial: Trial, digest: str, outcome: Outcome) -> None:
         """Notes the outcome of a trial."""
@@ -57,30 +60,7 @@ class Record(Protocol):
         """Notes that a trial was given up."""
 
 
-class NoJournal:
-    """Notes nothing."""
-
-    def __init__(self) -> None:
-        self.outcomes: dict[str, Outcome] = {}
-
-    def program(self, parameters: Parameters) -> str | None:
-        """None is known."""
-
-    def remember_program(self, parameters: Parameters, digest: str) -> None:
-        """Forgets it."""
-
-    def begin(self, point: Point) -> Trial:
-        """A trial that Optuna knows nothing of."""
-        return Trial(point, None)
-
-    def end(self, trial: Trial, digest: str, outcome: Outcome) -> None:
-        """Forgets it."""
-
-    def drop(self, trial: Trial) -> None:
-        """Forgets it."""
-
-
-class Journal:
+class Journal(Record):
     """The study of one model, one set of data and one space, with results of other spaces for the same model and data.
 
     Args:
@@ -95,13 +75,13 @@ class Journal:
     """
 
     def __init__(self, folder: Path, space: Space, origin: str, limits: Limits, *, judged: bool) -> None:
+        super().__init__()
         self._optuna = optuna = extra.optuna()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._lock = _locked(folder)
         self._space, self._origin, self._limits = space, origin, limits
         self._judged = judged
         self._failed = optuna.trial.TrialState.FAIL
-        self.outcomes: dict[str, Outcome] = {}
         self._programs: dict[str, str] = {}
         try:
             self._storage = storage(folder / FILE)

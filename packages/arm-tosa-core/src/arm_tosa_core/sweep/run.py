@@ -13,7 +13,7 @@ from ..exir.provenance import of_installation
 from ..support.errors import UsageError
 from .engine import Done, Engine, Here
 from .evaluate import evaluate, identify
-from .journal import Journal, NoJournal, Record, Trial
+from .journal import Journal, Record, Trial
 from .limits import Limits
 from .point import Evaluation, Failure, Group, Outcome, Parameters, Point, Result
 from .sources import Sources
@@ -36,7 +36,7 @@ def compare(space: Space, sources: Sources, folder: Path, progress: Progress = s
     Raises:
         UsageError: the first points all fail alike.
     """
-    return _Run(space, sources, folder, Here(), NoJournal(), "").through(All(space), progress)
+    return _Run(space, sources, folder, Here(), Record(), "").through(All(space), progress)
 
 
 def sweep(
