@@ -12,8 +12,7 @@ import pytest
 
 from arm_ethosu.firmware.c_text import c_type, number
 from arm_ethosu.firmware.kernels import KERNELS, why_not
-from arm_ethosu.firmware.kernels.function import Functions
-from arm_ethosu.firmware.kernels.kernel import constant
+from arm_ethosu.firmware.kernels.kernel import Functions, constant
 from arm_ethosu.firmware.templates import FOLDER
 from arm_tosa_core.testing.tools import require
 from arm_tosa_core.tosa import reference_model

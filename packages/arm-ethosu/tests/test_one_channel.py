@@ -11,7 +11,7 @@ from rewrite_kit import cycles
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.rewrites import rewrites_for
 from arm_ethosu.rewrites.by_estimate import Choice
-from arm_ethosu.rewrites.one_channel import PLANE_MOVED, PLANES_JOINED
+from arm_ethosu.rewrites.moves_of_layouts import PLANE_MOVED, PLANES_JOINED
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa.graph import Graph

@@ -16,9 +16,9 @@ from cli_kit import error, needs_page, ok, page_of, run
 
 from arm_tosa_core import Corrections, TosaCompileSpec
 from arm_tosa_core.accuracy.compare import compare
-from arm_tosa_core.accuracy.goal import parse_budget
 from arm_tosa_core.accuracy.model import Model
 from arm_tosa_core.accuracy.scheme import Scheme, read_scheme
+from arm_tosa_core.accuracy.search_result import parse_budget
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.quantize.post_training import quantize_program
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer

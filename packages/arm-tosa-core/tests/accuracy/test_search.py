@@ -11,11 +11,11 @@ import torch
 from grouping_kit import NETWORKS, program_and_data
 
 from arm_tosa_core import TosaCompileSpec
-from arm_tosa_core.accuracy.goal import Goal, parse_budget
 from arm_tosa_core.accuracy.model import Model, Quantized
 from arm_tosa_core.accuracy.roundings import Widened, find_roundings, wide_parameters
 from arm_tosa_core.accuracy.scheme import Scheme
 from arm_tosa_core.accuracy.search import search
+from arm_tosa_core.accuracy.search_result import Goal, parse_budget
 from arm_tosa_core.accuracy.units import Units, find_units
 from arm_tosa_core.lowering.rule_set import RuleSet
 

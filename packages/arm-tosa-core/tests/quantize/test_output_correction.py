@@ -10,7 +10,7 @@ import torch
 from torch.fx import GraphModule
 
 from arm_tosa_core import Corrections, TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
-from arm_tosa_core.quantize.corrections import output_correction as outputs
+from arm_tosa_core.quantize.corrections import bias_correction as outputs
 from arm_tosa_core.quantize.corrections.bias_correction import channel_means
 from arm_tosa_core.quantize.post_training import quantize_program
 

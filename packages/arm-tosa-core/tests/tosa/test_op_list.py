@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from arm_tosa_core.tosa.graph import OpList
 from arm_tosa_core.tosa.ir import Op, Uses
-from arm_tosa_core.tosa.op_list import OpList
 
 
 def _op(name: str = "ABS") -> Op:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from .arena import ARENA_ALIGNMENT, Arena
 from .c_text import bytes_of_array, c_type, float_text, numbers_of_array, operand
-from .kernels.function import Functions
+from .kernels.kernel import Functions
 from .model import Job, Model, Operator, Port, Value
 from .templates import filled
 

@@ -13,7 +13,7 @@ from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.tosa.ir import Op
 
 from .kernels import why_not
-from .kernels.work import element_operations
+from .kernels.kernel import element_operations
 from .model import Model
 
 

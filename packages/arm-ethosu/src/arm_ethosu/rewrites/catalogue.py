@@ -19,7 +19,6 @@ from .bands_of_channels import BY_BAND
 from .beyond_registers import INDICES_IN_PARTS, LONG_PADDING, SUMS_OF_PARTS
 from .by_estimate import Choice
 from .channels_in_order import CHANNELS_IN_ORDER
-from .constant_operands import REPEATED_CONSTANT
 from .conv2d_of_few_channels import COLUMNS_AS_CHANNELS, ROWS_AS_CHANNELS
 from .conv2d_of_whole_image import WHOLE_IMAGE
 from .conv2d_over_patches import OVERLAPPING_PATCHES, OVERLAPPING_PATCHES_U85, VIEWS
@@ -44,18 +43,17 @@ from .max_pool_copies import (
     POOLED_CHOICE,
     POOLED_EXTREME,
     POOLED_EXTREME_U55,
+    REPEATED_CONSTANT,
 )
 from .mixed_widths import OF_ONE_WIDTH
-from .moves_of_layouts import MOVE_BEHIND_LAYOUT
-from .one_channel import PLANE_MOVED, PLANES_JOINED
-from .padding_in_kernel import PADDING_APART, PADDING_IN_KERNEL
-from .pool_behind_conv2d import POOL_APART
+from .moves_of_layouts import MOVE_BEHIND_LAYOUT, PLANE_MOVED, PLANES_JOINED
+from .padding import PADDING_APART, PADDING_IN_KERNEL, POOL_APART
 from .pools_of_long_strides import ROWS_OF_WINDOWS
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
 from .reduce_max_of_matmul import MAXIMUM_U85
 from .rescale import CAST_TO_INT32, ONE_RESCALE, RESIZED_U55, SCALES_OF_PARTS
 from .resize_as_conv2d import RESIZE_AS_CONVOLUTIONS
-from .slice_of_view import SLICE_OF_VIEW
+from .slices import POOL_OF_SLICE, SLICE_OF_VIEW
 from .table_lookups import ACTIVATION_FIRST, ONE_TABLE
 from .transpose import (
     OWN_AXES,
@@ -69,7 +67,6 @@ from .transpose import (
 from .transpose_conv2d_as_conv2d import TRANSPOSED_AS_CONVOLUTIONS
 from .turned_images import TURNED_IMAGES
 from .unlike_biases import UNLIKE_BIASES
-from .windows_of_slices import POOL_OF_SLICE
 
 
 class Kind(StrEnum):

@@ -17,9 +17,8 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..lowering.exported_program import is_dequantize, is_quantize, mutable
-from ..quantize.probe.buffers import unwritten
 from ..quantize.probe.calls import Sample, inputs_of
-from ..quantize.probe.runner import Runner, run
+from ..quantize.probe.runner import Runner, run, unwritten
 from .units import Units
 
 Array = npt.NDArray[np.float64]

@@ -14,12 +14,11 @@ import numpy as np
 from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
 from .compare import Comparison
-from .goal import Bounds, Goal
 from .model import Model, Quantized
 from .plans import Planner
 from .roundings import Array, Noise, find_roundings, measure, wide_parameters
 from .scheme import Scheme
-from .search_result import Point, Search, StartingPoint, measure_of, ranked
+from .search_result import Bounds, Goal, Point, Search, StartingPoint, measure_of, ranked
 from .units import WIDE, Unit, Units, find_units
 
 _SAMPLES = 12

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ..support.errors import UsageError
 from .compare import OutputError
-from .goal import Bounds, Goal
 from .model import Model
 from .scheme import Scheme
 from .units import Unit
@@ -102,3 +104,87 @@ def ranked(points: Sequence[Point], bounds: Bounds, goal: Goal) -> tuple[list[Po
     if goal.max_drop is None:
         return marked, max(admitted, key=lambda p: (p.value, -p.cost), default=None)
     return marked, min(admitted, key=lambda p: (p.cost, -p.value), default=None)
+
+
+_BUDGET = re.compile(r"(?P<figure>\w+)=(?P<sign>[+]?)(?P<number>\d+(?:\.\d+)?)(?P<percent>%?)")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A bound on a figure that the target estimates.
+
+    Args:
+        figure: ``cycles``, ``sram_kib``, ...
+        number: the bound; with ``percent``, by how much the figure of int8 may be exceeded.
+    """
+
+    figure: str
+    number: float
+    percent: bool
+
+    def limit(self, int8: float) -> float:
+        """The bound as a number, given what int8 costs."""
+        return int8 * (1 + self.number / 100) if self.percent else self.number
+
+
+def parse_budget(text: str) -> Budget:
+    """``cycles=+10%`` or ``cycles=2000000``.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    match = _BUDGET.fullmatch(text.strip())
+    if match is None or (match["sign"] and not match["percent"]):
+        raise UsageError(f"--budget {text!r}: write FIGURE=+N% or FIGURE=N, such as cycles=+10%")
+    return Budget(match["figure"], float(match["sign"] + match["number"]), bool(match["percent"]))
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is asked for.
+
+    Args:
+        budget: the most that it may cost; None: anything.
+        max_drop: the most that may be lost: of the metric in its own units below float, of the SQNR in dB below that
+            of int16x8, since float has none. The cheapest scheme is sought then. None: the most accurate one is.
+    """
+
+    budget: Budget | None = None
+    max_drop: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_drop is not None and not (self.max_drop >= 0 and math.isfinite(self.max_drop)):
+            raise UsageError(f"--max-drop {self.max_drop:g}: give how much may be lost, a number that is not negative")
+
+    @property
+    def figure(self) -> str:
+        """Which of the target's figures counts."""
+        return "cycles" if self.budget is None else self.budget.figure
+
+    def least_value(self, float_metric: float | None, exact: Callable[[], float]) -> float:
+        """The least accuracy allowed; minus infinity if any is.
+
+        Args:
+            float_metric: of the model in float; None where SQNR is what counts.
+            exact: measures the SQNR of int16x8.
+        """
+        if self.max_drop is None:
+            return -math.inf
+        return (exact() if float_metric is None else float_metric) - self.max_drop
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A goal in numbers.
+
+    Args:
+        most: of the cost; infinite without a budget.
+        least: of the accuracy; minus infinity without ``max_drop``.
+    """
+
+    most: float
+    least: float
+
+    def admit(self, value: float, cost: float) -> bool:
+        """Whether both bounds are kept."""
+        return cost <= self.most and value >= self.least

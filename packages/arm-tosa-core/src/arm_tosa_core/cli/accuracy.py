@@ -30,9 +30,8 @@ from .text_accuracy import PERPLEXITY, TEXT, text_accuracy
 
 if TYPE_CHECKING:
     from ..accuracy.compare import Comparison, OperatorError, OutputError
-    from ..accuracy.goal import Goal
     from ..accuracy.model import Model, Quantized
-    from ..accuracy.search_result import Point, Search
+    from ..accuracy.search_result import Goal, Point, Search
     from ..exir.figures import Figures
     from ..exir.report import Report
     from ..report.page_data import DelegateTime
@@ -126,9 +125,9 @@ def accuracy(
     if is_quantized(program):
         raise UsageError(f"{model} is quantized already: give the float model")
 
-    from ..accuracy.goal import Goal, parse_budget
     from ..accuracy.model import Model
     from ..accuracy.search import search
+    from ..accuracy.search_result import Goal, parse_budget
 
     goal = Goal(None if budget is None else parse_budget(budget), max_drop)
     with progress() as shown:

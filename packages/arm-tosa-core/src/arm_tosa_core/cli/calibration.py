@@ -64,7 +64,7 @@ def bundled_cases(path: Path, program: ExportedProgram) -> list[tuple[list[torch
     import torch
 
     from ..compat.torch import tree_flatten
-    from ..quantize.probe.buffers import unwritten
+    from ..quantize.probe.runner import unwritten
 
     module = program.module()
     cases = []

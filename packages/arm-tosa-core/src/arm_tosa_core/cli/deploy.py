@@ -20,7 +20,7 @@ from ..plugin.target import Target
 from ..support.atomic_files import require_folder
 from ..support.errors import UsageError
 from .compile import lowered_program
-from .delegate_target import target_of
+from .delegate_times import target_of
 from .files import read, read_program
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, Sram, Trust, parse_options

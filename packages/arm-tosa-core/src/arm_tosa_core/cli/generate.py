@@ -14,7 +14,7 @@ from rich.console import Console
 from ..exir.pte import Delegate
 from ..plugin.timing import TimeEstimate
 from ..support.errors import UsageError
-from .delegate_target import target_of
+from .delegate_times import target_of
 from .files import read, read_program
 from .options import DataFiles
 from .report import Result, piece, table

@@ -18,9 +18,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..support.errors import UsageError
-from .files import read
+from .files import EXPORT, read, schema_of, why_no_program
 from .report import say
-from .saved_files import EXPORT, schema_of, why_no_program
 
 if TYPE_CHECKING:
     import torch

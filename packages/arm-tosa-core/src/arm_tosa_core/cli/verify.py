@@ -23,7 +23,7 @@ from ..support.errors import UsageError
 from ..support.runtime_package import Arrays
 from ..tosa.graph import Graph
 from ..tosa.loader import load
-from .delegate_target import target_of
+from .delegate_times import target_of
 from .deployed import verify_firmware
 from .files import read_array, read_program, read_tosa
 from .model import load_program

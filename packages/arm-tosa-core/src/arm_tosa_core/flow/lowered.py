@@ -25,8 +25,7 @@ from ..support import passing
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, UsageError
 from ..support.garbage import without_collection
-from ..support.import_messages import without_import_messages
-from ..support.torch_warnings import without_torch_warnings
+from ..support.library_messages import without_import_messages, without_torch_warnings
 from ..tosa.specification import TosaSpecification
 from .cache import Entry, load, store
 from .executorch_options import ExecuTorchOptions

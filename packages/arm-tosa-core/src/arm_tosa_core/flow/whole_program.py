@@ -19,7 +19,7 @@ from ..compat.torch import tree_leaves
 from ..exir import run_program
 from ..exir.pte_steps import needs
 from ..lowering.exported_program import is_quantize
-from ..quantize.probe.buffers import unwritten
+from ..quantize.probe.runner import unwritten
 from ..support.errors import ToolError, UsageError
 from ..support.external_tools import run_tool
 

@@ -16,21 +16,19 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from ..aten.functionalize import without_transforms
 from ..aten.written_state import with_own_inputs
 from ..support.errors import UsageError
-from ..support.torch_warnings import without_torch_warnings
+from ..support.library_messages import without_torch_warnings
 from .annotate.norms_behind_layers import settle_norms
 from .annotate.plain_module import make_plain
-from .corrections.bias_correction import correct_biases
+from .corrections.bias_correction import correct_biases, correct_outputs
 from .corrections.catalogue import Corrections
 from .corrections.concat_scales import keep_narrow
 from .corrections.equalization import equalize
 from .corrections.layer_inputs import LayerInputs
-from .corrections.output_correction import correct_outputs
 from .corrections.weight_rounding import round_weights
 from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, Decision, decisions, wide_decisions
 from .long_tails import warn_of_long_tails
-from .probe.buffers import unwritten
 from .probe.calls import SAMPLES, Sample, as_call, inputs_of, is_empty
-from .probe.runner import Runner
+from .probe.runner import Runner, unwritten
 from .probe.states import States, find_states, resolve_states, with_carried_states
 from .quantizer import TOSAQuantizer
 

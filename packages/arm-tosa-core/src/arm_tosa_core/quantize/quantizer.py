@@ -21,10 +21,8 @@ from ..support.errors import UsageError
 from ..tosa.specification import TosaSpecification
 from .annotate.annotator import KEY, annotate
 from .annotate.composites import decompose
-from .annotate.flat_parameters import flatten_attributes
-from .annotate.no_op_removal import drop_idle
 from .annotate.norms_behind_layers import warn_of_eps
-from .annotate.plain_module import make_plain
+from .annotate.plain_module import drop_idle, flatten_attributes, make_plain
 from .annotate.slice_assignments import without_assignments
 from .annotate.wide_results import Wide
 from .probe.calls import Sample

@@ -12,9 +12,8 @@ from .data_movement import (
     TRANSPOSE_BEFORE_TILE,
 )
 from .fold_affine import FOLD_AFFINE
-from .rescale_first import RESCALE_FIRST
+from .rescales import MERGE_SIGNS, RESCALE_FIRST
 from .tables import MERGE_TABLES
-from .unsigned import MERGE_SIGNS
 
 REWRITES: tuple[Rewrite, ...] = (
     FOLD_AFFINE,

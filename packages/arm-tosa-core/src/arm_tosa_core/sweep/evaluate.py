@@ -14,8 +14,7 @@ from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..support.errors import ArmTosaError, NothingDelegatedWarning, ToolError, UsageError
 from ..support.garbage import without_collection
-from ..support.import_messages import without_import_messages
-from ..support.torch_warnings import without_torch_warnings
+from ..support.library_messages import without_import_messages, without_torch_warnings
 from .point import Evaluation, Failure, Parameters, Point
 from .sources import Sources
 

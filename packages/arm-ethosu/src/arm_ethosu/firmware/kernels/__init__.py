@@ -9,9 +9,8 @@ from arm_tosa_core.tosa.ir import Op
 from ..c_text import has_c_type
 from .elementwise import ELEMENTWISE, elementwise, rescale
 from .kernel import Kernel
-from .lookup import gather, scatter
 from .matmul import matmul
-from .movement import concat, pad, reverse, slice_, tile, transpose
+from .movement import concat, gather, pad, reverse, scatter, slice_, tile, transpose
 from .reduction import REDUCTIONS, argmax, reduce
 from .resize import resize
 

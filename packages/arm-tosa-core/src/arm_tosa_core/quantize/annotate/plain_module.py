@@ -9,7 +9,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ...aten.wrapped_graphs import unwrap
-from ...compat.torch import OpOverload, schema_of, storage_of
+from ...compat.torch import OpOverload, is_composite, schema_of, storage_of
 from ...lowering.exported_program import attribute, mutable
 from ...lowering.node_facts import facts
 from ...lowering.operator_names import is_reproducible
@@ -161,3 +161,82 @@ def _set(module: GraphModule, target: str, data: torch.Tensor) -> None:
 
 def _remove(module: GraphModule, target: str) -> None:
     delattr(*_owner(module, target))
+
+
+def flatten_attributes(model: GraphModule) -> None:
+    """Moves the parameters and buffers that the graph uses from submodules to the module itself.
+
+    When torchao folds weights to integers it removes the float ones, but only those that the module itself holds: a
+    quantized program would be saved with both. ``layer.weight`` becomes ``layer_weight``.
+    """
+    raised: dict[str, str] = {}
+    for node in model.graph.find_nodes(op="get_attr"):
+        target = str(node.target)
+        path, dot, name = target.rpartition(".")
+        if not dot:
+            continue
+        if target not in raised:
+            owner = model.get_submodule(path)
+            tensor = getattr(owner, name)
+            if not isinstance(tensor, torch.Tensor):
+                continue
+            flat = target.replace(".", "_")
+            while hasattr(model, flat):
+                flat += "_"
+            persistent = name not in owner._non_persistent_buffers_set
+            delattr(owner, name)
+            if isinstance(tensor, torch.nn.Parameter):
+                model.register_parameter(flat, tensor)
+            else:
+                model.register_buffer(flat, tensor, persistent)
+            raised[target] = flat
+        node.target = raised[target]
+    model.recompile()
+
+
+def drop_idle(model: GraphModule, rules: RuleSet) -> None:
+    """Removes checks, counters that nobody reads, and casts of tensors to the type that they have.
+
+    ``ExportedProgram.module()`` checks its inputs in a call of a submodule, which PT2E cannot take; a cast is preceded
+    by a check of what it reads. Batch norms count the batches of their training, which PT2E would leave to inference.
+    """
+    graph = model.graph
+    for node in list(graph.nodes):
+        if _is_check(node, rules):
+            graph.erase_node(node)
+    for counter in graph.find_nodes(op="get_attr"):
+        if str(counter.target).endswith("num_batches_tracked") and not any(user.users for user in counter.users):
+            for user in list(counter.users):
+                graph.erase_node(user)
+            graph.erase_node(counter)
+    for node in list(graph.nodes):
+        if _is_idle_cast(node, rules):
+            node.replace_all_uses_with(node.args[0])
+            graph.erase_node(node)
+    model.recompile()
+
+
+def _is_check(node: Node, rules: RuleSet) -> bool:
+    guards = node.op == "call_module" and str(node.target) == "_guards_fn"
+    return not node.users and (guards or rules.traits_of(node).asserts)
+
+
+def _is_idle_cast(node: Node, rules: RuleSet) -> bool:
+    """A cast that hands on its operand; what is no composite, such as ``_to_copy``, makes a tensor of its own."""
+    if not rules.traits_of(node).casts or not is_composite(node.target) or not isinstance(node.args[0], Node):
+        return False
+    before, after = (n.meta.get("val") for n in (node.args[0], node))
+    if not isinstance(before, torch.Tensor) or not isinstance(after, torch.Tensor):
+        return False
+    if _argument(node, "copy") or any(user.op == "output" for user in node.users):  # an input must not become a result
+        return False
+    return all(getattr(before, of) == getattr(after, of) for of in ("dtype", "device", "layout")) and (
+        before.stride() == after.stride()  # a view may follow that only fits the memory format asked for
+    )
+
+
+def _argument(node: Node, name: str) -> Any:
+    """The argument of this name; None if the operator has none, or it is not given."""
+    names = [argument.name for argument in schema_of(node.target).arguments]
+    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    return given.get(name)

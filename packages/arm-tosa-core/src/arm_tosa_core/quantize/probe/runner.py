@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +14,6 @@ from torch.fx.node import map_arg
 from ...compat.torch import tree_leaves
 from ...lowering.exported_program import mutable, source_line
 from ...support.errors import UsageError
-from .buffers import unwritten
 from .calls import Sample, inputs_of
 
 #: Called with a node, its arguments and its result, which later nodes may write to.
@@ -123,3 +123,36 @@ def _unusable(program: GraphModule) -> str:
     buffers = ((name, buffer) for name, buffer in program.named_buffers() if not name.startswith(_OBSERVER))
     found += [name for name, buffer in buffers if torch.isnan(buffer).any()]
     return f". NaN or inf are in the model's own {', '.join(found)}" if found else ""
+
+
+#: Buffers, each with a copy of its numbers.
+Saved = list[tuple[torch.Tensor, torch.Tensor]]
+
+
+def saved(module: torch.nn.Module) -> Saved:
+    """The buffers that calls may write to; PyTorch writes to none whose elements share memory (``expand``)."""
+    return [(buffer, buffer.clone()) for buffer in module.buffers() if not _shares_memory(buffer)]
+
+
+def restore(state: Saved) -> None:
+    """Gives buffers their numbers again."""
+    with torch.no_grad():
+        for buffer, before in state:
+            buffer.copy_(before)
+
+
+@contextmanager
+def unwritten(*modules: torch.nn.Module) -> Iterator[None]:
+    """Gives the buffers of modules their numbers again behind what is called within.
+
+    ``ExportedProgram.module()`` writes to the buffers of its program.
+    """
+    state = [row for module in modules for row in saved(module)]
+    try:
+        yield
+    finally:
+        restore(state)
+
+
+def _shares_memory(tensor: torch.Tensor) -> bool:
+    return any(size > 1 and not stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))

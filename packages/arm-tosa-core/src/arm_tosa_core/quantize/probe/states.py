@@ -11,9 +11,8 @@ from torch.fx import GraphModule, Node
 from ...compat.torch import call_structure, tree_leaves, tree_unflatten
 from ...lowering.exported_program import user_results
 from ...support.errors import UsageError
-from .buffers import unwritten
 from .calls import Sample, inputs_of
-from .runner import Runner
+from .runner import Runner, unwritten
 
 #: Name of an input: name or index of the output that is its number in the next call.
 States = Mapping[str, str | int]

@@ -1,8 +1,9 @@
-"""Importing libraries without their log messages."""
+"""Messages of libraries that no user can do anything about."""
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,3 +20,11 @@ def without_import_messages() -> Iterator[None]:
         yield
     finally:
         logging.disable(before)
+
+
+@contextmanager
+def without_torch_warnings() -> Iterator[None]:
+    """Hides a warning that PyTorch gives its own copies of an exported program; no user can do anything about it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)`", FutureWarning)
+        yield

@@ -1,15 +1,19 @@
-"""Padding by an operator of its own becomes that of the convolution behind it where both pad with the same number."""
+"""Padding by an operator of its own, which Vela copies the image for, or by the kernel behind it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
 
+from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
 from ..limits import MAX_PADDING
+from .beyond_registers import padded_before
+from .by_estimate import WORTH_ASKING, Choice
+from .graph_parts import around
 from .max_pool_copies import through_pool
 
 
@@ -113,4 +117,35 @@ PADDING_IN_KERNEL = pattern_rewrite(
     _PADDED,
     _convolution,
     _check,
+)
+
+
+def _small(match: Match) -> str | None:
+    if not any(match.op.attrs["pad"]):
+        return "it pads nothing"
+    return "it is too small to ask about" if match.op.output.size < WORTH_ASKING else None
+
+
+def _pool_apart(match: Match) -> Tensor:
+    """The padding of a pool behind a convolution becomes a PAD between them.
+
+    It ends the stripes in which Vela computes both, for which the convolution reads rows of its image several times.
+    """
+    return padded_before(match)
+
+
+def _with_convolution(graph: Graph, op: Op) -> list[Op]:
+    rescale = op.inputs[0].producer
+    assert rescale is not None
+    convolution = rescale.inputs[0].producer
+    assert convolution is not None
+    return [*around(graph, convolution), *around(graph, op)]
+
+
+POOL_APART = Choice(
+    "pool_apart",
+    Pattern("MAX_POOL2D", {0: Pattern("RESCALE", {0: Pattern("CONV2D")}, alone=True)}),
+    _pool_apart,
+    _small,
+    around=_with_convolution,
 )
