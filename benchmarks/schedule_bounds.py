@@ -21,7 +21,7 @@ from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.schedule import deep
 from arm_ethosu.schedule.compilation import scheduled
-from arm_ethosu.schedule.fetches import Plan
+from arm_ethosu.schedule.problem import Plan
 from arm_ethosu.schedule.lives import Lives, Range
 from arm_ethosu.schedule.plan import plan
 from arm_ethosu.schedule.problem import Problem

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arm_ethosu.firmware.templates import FOLDER
+from arm_ethosu.firmware.c_text import FOLDER
 from arm_tosa_core.testing.tools import require
 from benchmarks.firmware_size import code_sizes
 from firmware_words import deployed_words, invoke, net_pte

@@ -9,9 +9,8 @@ from arm_ethosu.command_stream import registers as r
 from arm_ethosu.command_stream.footprints import footprint
 from arm_ethosu.command_stream.operations import Operation, operations_of
 from arm_ethosu.command_stream.registers import LONG
-from arm_ethosu.schedule.costs import Cost
+from arm_ethosu.schedule.costs import Cost, Memories
 from arm_ethosu.schedule.lives import Lives
-from arm_ethosu.schedule.memories import Memories
 from arm_ethosu.schedule.problem import Problem
 
 MAP = 256

@@ -13,7 +13,7 @@ from choice_kit import SPEC, convolution, first_layer, names_of, new_builder, on
 from rewrite_kit import cycles
 
 from arm_ethosu import EthosUCompileSpec
-from arm_ethosu.estimate import Estimate
+from arm_ethosu.estimate_cache import Estimate
 from arm_ethosu.rewrites import rewrites_for
 from arm_ethosu.rewrites.by_estimate import Choice
 from arm_ethosu.rewrites.catalogue import ROWS

@@ -14,9 +14,8 @@ from arm_ethosu.command_stream.container import commands_of, with_commands
 from arm_ethosu.command_stream.registers import ACTIVATION, IFM_ZERO_POINT, LONG, OFM_ZERO_POINT
 from arm_ethosu.command_stream.words import walk
 from arm_ethosu.comparison import difference
+from arm_ethosu.comparison.debug_database import Lifetimes, Owned
 from arm_ethosu.comparison.difference import Difference
-from arm_ethosu.comparison.lifetimes import Lifetimes
-from arm_ethosu.comparison.owners import Owned
 from arm_tosa_core.support.errors import MiscompiledError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor

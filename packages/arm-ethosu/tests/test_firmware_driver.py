@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arm_ethosu.firmware.templates import FOLDER
+from arm_ethosu.firmware.c_text import FOLDER
 from arm_tosa_core.testing.tools import require
 
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")

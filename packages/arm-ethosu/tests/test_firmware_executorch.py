@@ -11,9 +11,9 @@ from firmware_kit import edited, program, words_program
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
+from arm_ethosu.firmware.c_text import filled
 from arm_ethosu.firmware.manifest import read_manifest
 from arm_ethosu.firmware.program import model_of
-from arm_ethosu.firmware.templates import filled
 from arm_ethosu.vela_ini import locate
 from arm_tosa_core import lower
 from arm_tosa_core.plugin.firmware import Deployed, Program

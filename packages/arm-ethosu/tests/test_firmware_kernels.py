@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from arm_ethosu.firmware.c_text import c_type, number
+from arm_ethosu.firmware.c_text import FOLDER, c_type, number
 from arm_ethosu.firmware.kernels import KERNELS, why_not
 from arm_ethosu.firmware.kernels.kernel import Functions, constant
-from arm_ethosu.firmware.templates import FOLDER
 from arm_tosa_core.testing.tools import require
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.dtypes import numpy_dtype

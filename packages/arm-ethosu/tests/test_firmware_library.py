@@ -12,10 +12,10 @@ import pytest
 from firmware_kit import WARNINGS, compile_project, model, program, words
 
 from arm_ethosu.firmware import FIRMWARE
-from arm_ethosu.firmware.arena import arena_bytes
 from arm_ethosu.firmware.board import find_board
 from arm_ethosu.firmware.formats import project
 from arm_ethosu.firmware.library import library
+from arm_ethosu.firmware.memory import arena_bytes
 from arm_ethosu.firmware.model import identifier
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError

@@ -9,9 +9,8 @@ import torch
 from firmware_kit import Net, model, words
 
 from arm_ethosu import EthosUCompileSpec
-from arm_ethosu.firmware.arena import Arena, arena_bytes
 from arm_ethosu.firmware.library import library
-from arm_ethosu.firmware.memory import linker_fragment, memory_map
+from arm_ethosu.firmware.memory import Arena, arena_bytes, linker_fragment, memory_map
 from arm_ethosu.firmware.program import model_of
 from arm_tosa_core import lower
 from arm_tosa_core.plugin.firmware import Program

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from firmware_kit import WARNINGS
 
-from arm_ethosu.firmware.c_text import float_text
+from arm_ethosu.firmware.c_text import FOLDER, float_text
 from arm_ethosu.firmware.model import Port
 from arm_ethosu.firmware.ports import as_integers, real
-from arm_ethosu.firmware.templates import FOLDER
 from arm_tosa_core.testing.tools import require
 
 

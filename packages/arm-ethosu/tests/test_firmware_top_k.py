@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from firmware_kit import WARNINGS
 
-from arm_ethosu.firmware.templates import FOLDER
+from arm_ethosu.firmware.c_text import FOLDER
 from arm_tosa_core.testing.tools import require
 
 

@@ -11,9 +11,9 @@ from arm_ethosu.command_stream import registers as r
 from arm_ethosu.command_stream.footprints import Part, footprint
 from arm_ethosu.command_stream.operations import Operation, UnreadableStream, operations_of
 from arm_ethosu.schedule.emission import emitted
-from arm_ethosu.schedule.fetches import Chunk, Fetch, Plan
 from arm_ethosu.schedule.lives import Lives
 from arm_ethosu.schedule.plan import plan
+from arm_ethosu.schedule.problem import Chunk, Fetch, Plan
 from arm_ethosu.schedule.verification import Unproved, verify
 
 _BRICKS, _INT16 = 1 << 6, 1 << 1

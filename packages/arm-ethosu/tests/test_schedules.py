@@ -13,9 +13,8 @@ from hand_made_streams import FLASH, LATE_WEIGHTS
 from arm_ethosu import EthosUCompileSpec, payload
 from arm_ethosu.accelerators import family_of
 from arm_ethosu.schedule import NothingToPrefetchWarning, compilation, prefetched
-from arm_ethosu.schedule.costs import velas_costs
+from arm_ethosu.schedule.costs import Memories, memories, velas_costs
 from arm_ethosu.schedule.lives import Lives
-from arm_ethosu.schedule.memories import Memories, memories
 from arm_ethosu.vela_ini import VelaIni, locate
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.support.errors import ToolError, UsageError

@@ -14,7 +14,7 @@ from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.memory_size import size_of
 
 from .accelerators import DEFAULTS, family_of
-from .estimate import Estimate
+from .estimate_cache import Estimate
 from .ethos_u_target import ethos_u_target
 from .external_blocks import VelaExternalBlockPlacements
 from .vela_flags import decides_over_sram, split, without_ours

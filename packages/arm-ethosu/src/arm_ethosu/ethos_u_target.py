@@ -14,7 +14,7 @@ from arm_tosa_core.support.external_tools import find_tool
 
 from .accelerators import DEFAULTS, Family, family_of
 from .constraints import checks_for
-from .estimate import Estimate
+from .estimate_cache import Estimate
 from .rewrites import rewrites_for
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from graphs import I8, Make, Maker
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.command_stream.operations import Operation
 from arm_ethosu.schedule import Outcome, prefetched
-from arm_ethosu.schedule.costs import Cost, Costs, velas_costs
-from arm_ethosu.schedule.memories import Memories, memories
+from arm_ethosu.schedule.costs import Cost, Costs, Memories, memories, velas_costs
 from arm_ethosu.vela import VelaOutput, compile
 from arm_ethosu.vela_ini import VelaIni, locate
 from arm_ethosu.waits import with_waits

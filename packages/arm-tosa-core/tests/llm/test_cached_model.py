@@ -9,8 +9,7 @@ import torch
 import transformers
 from llm_kit import SHARED, SIZES
 
-from arm_tosa_core.llm.cache import AXES
-from arm_tosa_core.llm.cached_model import CachedModel
+from arm_tosa_core.llm.cached_model import AXES, CachedModel
 from arm_tosa_core.support.errors import UsageError
 
 #: Windows are shorter than the text, so that what is behind them must not count.

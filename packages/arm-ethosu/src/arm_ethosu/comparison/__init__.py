@@ -16,11 +16,10 @@ from ..accelerators import family_of
 from ..command_stream.operations import decode
 from ..vela import Arrays, Run, VelaOutput, Workplace, workplace
 from ..vela_layers import FLAG, tables
+from .debug_database import Lifetimes, owned
 from .difference import Difference
-from .lifetimes import Lifetimes
 from .lookups import table_difference
 from .memory import memory_difference
-from .owners import owned
 from .ports import port_difference
 from .windows import window_difference
 from .zero_points import zero_point_difference

@@ -12,8 +12,8 @@ from ..command_stream import registers as r
 from ..command_stream.operations import Operation
 from ..command_stream.tables import TABLE_MEMORY, brings_a_table, table_of
 from ..vela import Arrays
+from .debug_database import Owned
 from .difference import Difference
-from .owners import Owned
 
 _KIB = 1024
 #: The core's own memory, KiB; tables are in its last bytes. As the functional model has it (``accelerators.hpp``).

@@ -12,9 +12,8 @@ from ..command_stream import registers as r
 from ..command_stream.footprints import Footprint, Part, footprint
 from ..command_stream.operations import Operation, UnreadableStream
 from ..vela import Arrays
+from .debug_database import Lifetimes, Owned
 from .difference import Difference
-from .lifetimes import Lifetimes
-from .owners import Owned
 
 Written = np.ndarray[tuple[int], np.dtype[np.bool_]]
 

@@ -16,8 +16,8 @@ from ..command_stream import registers as r
 from ..command_stream.feature_maps import computed, window
 from ..command_stream.operations import Operation
 from ..limits import MAX_AXIS
+from .debug_database import Owned
 from .difference import Difference
-from .owners import Owned
 
 _WEIGHTS = {"CONV2D": slice(1, 3), "CONV3D": slice(2, 4), "DEPTHWISE_CONV2D": slice(0, 2)}
 _POOLS = ("AVG_POOL2D", "MAX_POOL2D")

@@ -8,8 +8,8 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.scaling import is_by_one
 
 from ..command_stream import registers as r
+from .debug_database import Owned
 from .difference import Difference
-from .owners import Owned
 from .windows import READERS
 
 #: Where an operator has the zero point of what it reads.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .arena import arena_bytes
-from .c_text import c_type
+from .c_text import c_type, filled
+from .memory import arena_bytes
 from .model import Model, Port
-from .templates import filled
 
 
 def main_source(models: Sequence[Model]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from arm_tosa_core.support import foreign
 from arm_tosa_core.support.errors import UsageError
 
-from .templates import FOLDER
+from .c_text import FOLDER
 
 #: Installed packages add boards: an entry point's name is the board's, its object the folder's path.
 GROUP = "arm_tosa.boards"

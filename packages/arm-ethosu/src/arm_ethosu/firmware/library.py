@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .arena import ARENA_ALIGNMENT, Arena
-from .c_text import bytes_of_array, c_type, float_text, numbers_of_array, operand
+from .c_text import bytes_of_array, c_type, filled, float_text, numbers_of_array, operand
 from .kernels.kernel import Functions
+from .memory import ARENA_ALIGNMENT, Arena
 from .model import Job, Model, Operator, Port, Value
-from .templates import filled
 
 
 def library(model: Model) -> dict[str, str]:

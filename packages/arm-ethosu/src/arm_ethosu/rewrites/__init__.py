@@ -10,7 +10,7 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 
 from ..accelerators import DEFAULTS, family_of
 from ..constraints import checks_for
-from ..estimate import Estimate
+from ..estimate_cache import Estimate
 from .by_estimate import Choice, Estimator
 from .catalogue import ROWS
 

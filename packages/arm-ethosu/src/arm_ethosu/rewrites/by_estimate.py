@@ -19,7 +19,7 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_tosa_core.tosa.verifier import Check, verify
 
 from .. import estimate_cache
-from ..estimate import Estimate
+from ..estimate_cache import Estimate
 from .graph_parts import BETWEEN, around, part
 
 #: Elements from which on moving them in another way is worth asking Vela about.

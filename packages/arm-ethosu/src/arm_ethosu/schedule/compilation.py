@@ -26,9 +26,8 @@ from ..constraints import checks_for
 from ..rewrites import rewrites_for
 from ..rewrites.conv2d_in_parts import conv2d_in_parts
 from ..vela_ini import VelaIni, locate
-from .costs import velas_costs
+from .costs import memories, velas_costs
 from .deep import NothingToPrefetchWarning, Outcome, prefetched
-from .memories import memories
 from .verification import Unproved
 
 _DEBUG_DB = "--enable-debug-db"

@@ -14,13 +14,11 @@ from ..command_stream.footprints import Footprint, footprint
 from ..command_stream.hardware import aligned
 from ..command_stream.operations import Operation, UnreadableStream, operations_of
 from ..vela import Arrays
-from .costs import Costs
+from .costs import Costs, Memories
 from .emission import emitted
-from .fetches import Plan
 from .lives import Lives, Range
-from .memories import Memories
 from .plan import plan
-from .problem import Problem
+from .problem import Plan, Problem
 from .verification import verify
 
 #: The costs of operations where memories are so.

@@ -10,7 +10,7 @@ from ..command_stream.footprints import constants
 from ..command_stream.hardware import TRANSFERS_IN_FLIGHT
 from ..command_stream.operations import Operation
 from ..command_stream.words import command, length, walk
-from .fetches import Chunk, Fetch, Plan
+from .problem import Chunk, Fetch, Plan
 
 
 def emitted(

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..command_stream.hardware import ALIGNMENT, KERNELS_IN_FLIGHT
-from .fetches import Chunk, Fetch, Plan
-from .problem import Problem
+from .problem import Chunk, Fetch, Plan, Problem
 
 _LEAST = 1024  # bytes of a transfer but for the last of a fetch: the setup is not worth less
 _SPARE = 0.95  # of the idle time that is used: figures are estimates

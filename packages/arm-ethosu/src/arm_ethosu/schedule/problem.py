@@ -1,4 +1,4 @@
-"""All that a plan depends on, and what might be fetched."""
+"""What a plan is made of, stretches of constants that are fetched to SRAM in chunks, and all that it depends on."""
 
 from __future__ import annotations
 
@@ -10,10 +10,56 @@ from ..command_stream import registers as r
 from ..command_stream.footprints import constants
 from ..command_stream.hardware import ALIGNMENT, aligned
 from ..command_stream.operations import Operation
-from .costs import Cost, Costs
-from .fetches import Fetch
+from .costs import Cost, Costs, Memories
 from .lives import Lives, Range
-from .memories import Memories
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A transfer of a fetch: behind which operation, and which bytes of the fetch."""
+
+    behind: int
+    first: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """Constants that kernels read in SRAM.
+
+    Args:
+        source: the first byte in the constants' region.
+        size: bytes.
+        users: the operations that read them, in order.
+        saved: cycles that the users take less.
+        address: the first byte in SRAM.
+        chunks: the transfers, in order.
+    """
+
+    source: int
+    size: int
+    users: tuple[int, ...]
+    saved: float
+    address: int = 0
+    chunks: tuple[Chunk, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Fetches in the order of their first users."""
+
+    fetches: tuple[Fetch, ...] = ()
+
+    @property
+    def saved(self) -> float:
+        """Cycles by which the kernels take less; the same estimate as that of the costs."""
+        return sum(fetch.saved for fetch in self.fetches)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that are fetched."""
+        return sum(fetch.size for fetch in self.fetches)
+
 
 _GAPS = 64  # bytes between the streams of a kernel's constants that are copied with them
 _MOST_FETCHES = 150  # that are considered, those that gain most: the search takes time by their square

@@ -23,7 +23,7 @@ from ..report.page_data import page_data
 from ..support.atomic_files import require_folder, require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, NothingDelegatedWarning, UsageError
 from .calibration import bundled_cases
-from .compiled_delegates import show_figures, show_peaks, with_costs
+from .compiled_delegates import data_of, show_figures, show_peaks, table_of, with_costs
 from .delegate_times import DelegateTimes
 from .files import read_tosa, require_takes
 from .making import making
@@ -38,12 +38,10 @@ from .options import (
     Trust,
     parse_options,
 )
-from .print_after import printed_after
 from .progress import progress
 from .quantize import hint, prepare
-from .refusals import data_of, table_of
 from .report import Result, say
-from .stages import stages
+from .stages import printed_after, stages
 from .whole_program import with_whole
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..plugin.target import Step, Target
 from ..support.errors import UsageError
+from .compiled_delegates import data_of, table_of
 from .files import read
 from .model import load_program
 from .options import Calibration, Options, Quantize, Trust, parse_options
 from .quantize import hint, prepare
-from .refusals import data_of, table_of
 from .report import Result, say, table
 
 

@@ -13,7 +13,7 @@ from .accuracy import accuracy
 from .compare import compare
 from .compile import compile_
 from .deploy import deploy
-from .doctor import doctor
+from .doctor import doctor, targets
 from .explain import explain
 from .extract import extract
 from .generate import generate
@@ -22,7 +22,6 @@ from .report import Result, command, with_whole_streams
 from .run import run
 from .stages import WithStages
 from .sweep import sweep
-from .targets import targets
 from .verify import verify
 from .view import view
 

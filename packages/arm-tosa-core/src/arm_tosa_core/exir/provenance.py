@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..plugin import entry_points as plugins
-from ..support.package_sources import sources_of
+from ..support.cache_folder import sources_of
 from .compile_spec import ArmCompileSpec
 
 

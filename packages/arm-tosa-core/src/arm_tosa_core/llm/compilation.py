@@ -15,8 +15,7 @@ from ..exir.report import Report
 from ..flow import ExecuTorchOptions, lower
 from ..flow.lowered import compile_spec_of, save_files
 from ..support.errors import UsageError
-from .methods import DECODE, EOS, PREFILL, SCALE, decode_of
-from .text_generator import TextGenerator
+from .text_generator import DECODE, EOS, PREFILL, SCALE, TextGenerator, decode_of
 from .tokenizer import pieces
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from ..lowering.exported_program import is_dequantize, is_quantize
 from ..quantize.post_training import quantize_program
 from ..quantize.quantizer import TOSAQuantizer
 from ..support.errors import UsageError
-from .cache import AXES, read_text, resized, write_rows
-from .cached_model import CachedModel
+from .cached_model import AXES, CachedModel, read_text, resized, write_rows
 
 #: At most; fewer where a text would be only a few calls.
 _READ_AT_ONCE = 32

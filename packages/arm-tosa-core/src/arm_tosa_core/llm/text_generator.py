@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,31 @@ from ..exir.pte import read
 from ..exir.pte_runtime import load_method, load_program
 from ..exir.pte_steps import method
 from ..support.errors import UsageError
-from .cache import AXES, resized, write_rows
-from .methods import DECODE, EOS, PREFILL, SCALE, decode_lengths, decode_of
+from .cached_model import AXES, resized, write_rows
 from .tokenizer import decoded, encoded
+
+#: (token [1, 1], position [1], *cache) -> (scores [1, 1, vocabulary], *rows); int32, then as the model is quantized.
+DECODE = "decode"
+#: As ``decode`` with a cache of only so many positions, for a text that is no longer yet.
+_OF_LENGTH = f"{DECODE}_"
+#: (tokens [1, n], position [1], *cache) -> rows
+PREFILL = "prefill"
+#: -> the scale of the scores
+SCALE = "get_logits_scale"
+#: -> the tokens that end a text; ExecuTorch's own runner for language models knows this name
+EOS = "get_eos_ids"
+
+
+def decode_of(length: int) -> str:
+    """The method that decodes with a cache of so many positions."""
+    return f"{_OF_LENGTH}{length}"
+
+
+def decode_lengths(names: Iterable[str]) -> list[int]:
+    """The lengths of the methods that decode with a part of the cache, the shortest first."""
+    ends = (name.removeprefix(_OF_LENGTH) for name in names if name.startswith(_OF_LENGTH))
+    return sorted(int(end) for end in ends if end.isdecimal())
+
 
 #: Chooses a token by the scores of all, float32 [vocabulary].
 Choose = Callable[[Any], int]

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from .aten_calls import map_arguments
 from .op_builder import OpBuilder
+from .operator_names import map_arguments
 from .rule import Q, Rule
 from .rule_set import RuleSet
 from .values import Complex, Value

@@ -28,14 +28,13 @@ from ..tosa.dtypes import torch_to_tosa
 from ..tosa.graph import Graph
 from ..tosa.ir import Op, Tensor
 from ..tosa.specification import extensions_of
-from .aten_calls import map_arguments
 from .builder import Builder
 from .complex_numbers import find_complex, is_complex
 from .cut import cut
 from .exported_program import attribute, is_dequantize, is_quantize, is_size, origin, source_line, stand_in, whence
 from .int64_range import require_known, with_range
 from .loops import lower_loop
-from .operator_names import canonical, is_reproducible
+from .operator_names import canonical, is_reproducible, map_arguments
 from .program_facts import Facts
 from .quantize_nodes import dequantized, output_qparams, quantized
 from .rule import Q, Rule, made

@@ -1,14 +1,15 @@
-"""One name for an operator, whichever dialect it comes from."""
+"""One name for an operator, whichever dialect it comes from, and the overload that a rule means by it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 
 from ..compat.executorch import aten_overload
-from ..compat.torch import overload_named, schema_of
+from ..compat.torch import OpOverload, overload_named, resolve_overload, schema_of
 
 #: The cast that programs have once they are functional, and that is inserted where delegates begin and end.
 _CAST = "aten._to_copy.default"
@@ -57,3 +58,53 @@ def is_reproducible(target: Any) -> bool:
     overload = aten_overload(target)
     unwritten = canonical(target).split(".")[1].startswith("empty")
     return not unwritten and torch.Tag.nondeterministic_seeded not in getattr(overload, "tags", ())
+
+
+T = TypeVar("T")
+
+#: Runs an overload: with its arguments and keyword arguments, tensors as the builder has them.
+Run = Callable[[OpOverload, Any, Any], Any]
+
+
+class AtenCalls(Generic[T]):
+    """Each attribute is the ATen operator of that name, run under a builder.
+
+    ``b.aten.sum(x, [1])`` runs the overload that PyTorch calls for these arguments, ``aten.sum.dim_IntList``;
+    ``b.aten.max.dim(x, 1)`` says which. What is run is the same under every builder.
+
+    Args:
+        run: the builder's own way to run an overload.
+        fake: of a tensor as the builder has it, one with the same shape and dtype for PyTorch, which may be a meta
+            tensor; of anything else, itself.
+    """
+
+    def __init__(self, run: Run, fake: Callable[[Any], Any]) -> None:
+        self._run, self._fake = run, fake
+
+    def __getattr__(self, name: str) -> OverloadCalls[T]:
+        return OverloadCalls(getattr(torch.ops.aten, name), self._run, self._fake)
+
+
+class OverloadCalls(Generic[T]):
+    """An ATen operator under a builder; each attribute is one of its overloads."""
+
+    def __init__(self, packet: Any, run: Run, fake: Callable[[Any], Any]) -> None:
+        self._packet, self._run, self._fake = packet, run, fake
+
+    def __getattr__(self, overload: str) -> Callable[..., T]:
+        found: OpOverload = getattr(self._packet, overload)
+        return lambda *args, **kwargs: self._run(found, args, kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> T:
+        fakes = map_arguments((args, kwargs), self._fake)
+        result: T = self._run(resolve_overload(self._packet, *fakes), args, kwargs)
+        return result
+
+
+def map_arguments(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Arguments of an operator with each one changed, also those within lists, tuples and dictionaries."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map_arguments(v, change) for v in value)
+    if isinstance(value, dict):
+        return {k: map_arguments(v, change) for k, v in value.items()}
+    return change(value)

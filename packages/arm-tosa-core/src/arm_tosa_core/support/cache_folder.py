@@ -1,9 +1,11 @@
-"""The folder of results that are kept on disk."""
+"""The folder of results that are kept on disk, and the sources of packages that they depend on."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -15,3 +17,11 @@ def cache_folder() -> Path:
         return Path.home() / "Library" / "Caches" / "arm-tosa"
     users = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (users if users.is_absolute() else Path.home() / ".cache") / "arm-tosa"  # as the standard has it
+
+
+def sources_of(package: str) -> Iterator[str]:
+    """The Python files of a package with their sizes and times: an editable package changes without its version."""
+    spec = importlib.util.find_spec(package)
+    for root in (spec.submodule_search_locations or [str(spec.origin)]) if spec else []:
+        files = sorted(Path(root).rglob("*.py")) if os.path.isdir(root) else [Path(root)]
+        yield from (f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..app import main_source
 from ..board import Board
+from ..c_text import filled, names, text
 from ..memory import linker_fragment
 from ..model import Model
-from ..templates import filled, names, text
 from .sources import model_files, sources
 
 

@@ -14,11 +14,11 @@ from arm_tosa_core.plugin.firmware import Deployed, Program
 from arm_tosa_core.support.errors import UsageError
 
 from ...payload import unpack
+from ..c_text import filled, text
 from ..folder import write_folder
 from ..manifest import DeployedModel
 from ..model import Port, identifier
 from ..program import model_of
-from ..templates import filled, text
 
 FORMAT = "executorch"
 _METHOD = "forward"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from arm_tosa_core.support.errors import UsageError
 
+from ..c_text import names, text
 from ..library import library
 from ..model import Model
-from ..templates import names, text
 
 
 def sources(models: Sequence[Model]) -> dict[str, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..c_text import filled, text
 from ..model import Model
-from ..templates import filled, text
 from .sources import model_files
 
 

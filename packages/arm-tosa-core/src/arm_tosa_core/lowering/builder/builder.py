@@ -14,9 +14,8 @@ from ...tosa.graph import Graph
 from ...tosa.ir import Origin
 from ...tosa.specification import TosaSpecification
 from ...tosa.verifier import Check
-from ..aten_calls import AtenCalls
 from ..op_builder import OpBuilder
-from ..operator_names import canonical
+from ..operator_names import AtenCalls, canonical
 from ..rule import made
 from ..rule_set import NO_RULES, RuleSet
 from ..values import Complex, Value

@@ -22,11 +22,10 @@ from ...compat.torch import (
     schema_of,
     symbolic_sizes,
 )
-from ...lowering.aten_calls import AtenCalls, map_arguments
 from ...lowering.exported_program import is_constant, mutable, source_line
 from ...lowering.node_facts import facts, note
 from ...lowering.op_builder import CompositeBuilder
-from ...lowering.operator_names import canonical, is_reproducible
+from ...lowering.operator_names import AtenCalls, canonical, is_reproducible, map_arguments
 from ...lowering.rule import Q, Rule
 from ...lowering.rule_set import RuleSet
 from ...lowering.traits import Moves

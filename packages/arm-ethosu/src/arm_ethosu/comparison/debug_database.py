@@ -1,4 +1,4 @@
-"""When tensors end, by Vela's debug database: what lies at their places then is nobody's, until it is written again."""
+"""What Vela's debug database says: which operator of a graph each kernel is for, and when tensors end."""
 
 from __future__ import annotations
 
@@ -6,9 +6,52 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import Op
+from arm_tosa_core.tosa.operator_list import listed_operators
 
-from ..vela_layers import Rows, garbage
-from .owners import Owned
+from ..command_stream.operations import Operation
+from ..vela_layers import Rows, garbage, scheduled
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """A kernel and the operators that it is for.
+
+    Args:
+        row: number of the operator in Vela's schedule.
+        kind: what Vela calls that one, such as ``"Conv2D"``.
+        op: the operator of the graph that it comes from; None: Vela made it up.
+        last: the operator whose result it writes, which may be a later one; None: one of Vela's own.
+    """
+
+    command: Operation
+    row: str
+    kind: str
+    op: Op | None
+    last: Op | None
+
+
+def owned(tables: Mapping[str, Rows], commands: Sequence[Operation], tosa: bytes, graph: Graph) -> list[Owned]:
+    """The kernels among commands, each with its operators.
+
+    Raises:
+        ToolError: it lacks the tables that Vela 5.2 writes.
+    """
+    made = {tensor.name: op for op in graph.ops for tensor in op.outputs}
+    listed = [each.tensor for each in listed_operators(tosa)]
+    kernels = [command for command in commands if command.is_kernel]
+    try:
+        sources = {row["id"]: int(row["ext_key"]) for row in tables["source"]}
+        rows = {row["id"]: row for row in tables["perf"]}
+        found = []
+        for command, number in zip(kernels, scheduled(tables, kernels), strict=True):
+            row = rows.get(number, {"operator": "", "name": "", "source_id": ""})
+            source = sources.get(row["source_id"])
+            op = made.get(listed[source]) if source is not None and source < len(listed) else None
+            found.append(Owned(command, number, row["operator"], op, made.get(row["name"])))
+    except (KeyError, ValueError, TypeError) as error:
+        raise garbage(error) from error
+    return found
 
 
 @dataclass(frozen=True)
@@ -22,7 +65,10 @@ class _Life:
 
 
 class Lifetimes:
-    """The tensors in the memory of the graph's outputs, as the commands go through the schedule."""
+    """The tensors in the memory of the graph's outputs, as the commands go through the schedule.
+
+    What lies at the place of one that ended is nobody's, until it is written again.
+    """
 
     def __init__(self, tables: Mapping[str, Rows], graph: Graph, kernels: Sequence[Owned]) -> None:
         """Reads tables of the debug database.
