@@ -52,16 +52,16 @@ def chosen(place: Workplace, run: Run | ToolError, accelerator: str) -> VelaOutp
         ToolError: as ``place.chosen``.
         MiscompiledError: Vela wrote another program than the graph's.
     """
-    made = place.chosen(run)
+    output = place.chosen(run)
     assert isinstance(run, Run)
     try:
-        found = difference(place.tosa, place.graph, made.arrays, made.debug_db, accelerator)
+        fault = difference(place.tosa, place.graph, output.arrays, output.debug_db, accelerator)
     except UsageError as error:
         raise run.garbage(run.npz, str(error)) from error
-    if found is not None:
-        kept = str(run.source)
-        raise MiscompiledError("vela", str(found), tensor=found.tensor, command=run.command, kept=kept, fix=_FIX)
-    return made
+    if fault is not None:
+        source = str(run.source)
+        raise MiscompiledError("vela", str(fault), tensor=fault.tensor, command=run.command, kept=source, fix=_FIX)
+    return output
 
 
 def difference(tosa: bytes, graph: Graph, arrays: Arrays, debug_db: str, accelerator: str) -> Difference | None:

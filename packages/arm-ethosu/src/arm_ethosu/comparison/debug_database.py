@@ -37,21 +37,21 @@ def owned(tables: Mapping[str, Rows], commands: Sequence[Operation], tosa: bytes
     Raises:
         ToolError: it lacks the tables that Vela 5.2 writes.
     """
-    made = {tensor.name: op for op in graph.ops for tensor in op.outputs}
+    makers = {tensor.name: op for op in graph.ops for tensor in op.outputs}
     listed = [each.tensor for each in listed_operators(tosa)]
     kernels = [command for command in commands if command.is_kernel]
     try:
         sources = {row["id"]: int(row["ext_key"]) for row in tables["source"]}
         rows = {row["id"]: row for row in tables["perf"]}
-        found = []
+        owners = []
         for command, number in zip(kernels, scheduled(tables, kernels), strict=True):
             row = rows.get(number, {"operator": "", "name": "", "source_id": ""})
             source = sources.get(row["source_id"])
-            op = made.get(listed[source]) if source is not None and source < len(listed) else None
-            found.append(Owned(command, number, row["operator"], op, made.get(row["name"])))
+            op = makers.get(listed[source]) if source is not None and source < len(listed) else None
+            owners.append(Owned(command, number, row["operator"], op, makers.get(row["name"])))
     except (KeyError, ValueError, TypeError) as error:
         raise garbage(error) from error
-    return found
+    return owners
 
 
 @dataclass(frozen=True)

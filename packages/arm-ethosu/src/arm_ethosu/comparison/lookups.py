@@ -34,8 +34,8 @@ def table_difference(
             memory.put(command)
         elif (place := memory.place(command)) is not None:
             kernel = owners[id(command)]
-            if found := memory.looked_up(*place, _tables(kernel)):
-                return Difference(kernel.op or kernel.last, *found)
+            if difference := memory.looked_up(*place, _tables(kernel)):
+                return Difference(kernel.op or kernel.last, *difference)
     return None
 
 
@@ -82,11 +82,11 @@ class _Memory:
 
     def place(self, command: Operation) -> tuple[int, int] | None:
         """Where a kernel looks numbers up: first byte and end; None: nowhere, or it is no kernel."""
-        found = table_of(command, self._family) if command.is_kernel else None
-        if found is None:
+        table = table_of(command, self._family) if command.is_kernel else None
+        if table is None:
             return None
-        first = len(self._bytes) - TABLE_MEMORY + found[0]
-        return first, first + found[1]
+        first = len(self._bytes) - TABLE_MEMORY + table[0]
+        return first, first + table[1]
 
     def looked_up(self, first: int, end: int, tables: frozenset[bytes]) -> tuple[str, str, str] | None:
         """What is wrong with the table there, as of ``Difference``."""

@@ -29,8 +29,8 @@ def memory_difference(
             memory.forget(lifetimes.ended_before(run.operations[0]))
             if len(run.operations) == 1 or memory.step(run.operations[0], run.together()):
                 for op in run.operations:
-                    if found := memory.step(op, footprint(op, family)):
-                        return Difference(owners.get(id(op)), *found)
+                    if fault := memory.step(op, footprint(op, family)):
+                        return Difference(owners.get(id(op)), *fault)
     except UnreadableStream:
         return None  # a mode whose reads are not known
     return memory.results(arrays)
@@ -52,23 +52,23 @@ class _Memory:
         for first, end in places:
             self.written[r.SCRATCH][first:end] = False
 
-    def step(self, op: Operation, made: Footprint) -> tuple[str, str, str] | None:
+    def step(self, op: Operation, effect: Footprint) -> tuple[str, str, str] | None:
         """What is wrong with an operation, as of ``Difference``."""
-        for part in (*made.reads, *made.writes):
+        for part in (*effect.reads, *effect.writes):
             first, end = part.bounds
             size = len(self._region(part.region, end))
             if first < 0 or end > size:
                 return "reaches bytes", f"{first} to {end} of region {part.region}", f"0 to {size}"
-        if any(part.region == r.CONSTANTS for part in made.writes):
+        if any(part.region == r.CONSTANTS for part in effect.writes):
             return "writes to", "the constants", "the memory of tensors"
         if op.is_transfer:
-            self._copy(op, made)
+            self._copy(op, effect)
             return None
-        for part in made.reads:
+        for part in effect.reads:
             if not (there := self._of(part)).all():
                 missing = there.size - np.count_nonzero(there)
                 return "reads so many bytes that nobody wrote:", f"{missing} of {there.size}", "0"
-        for part in made.writes:
+        for part in effect.writes:
             self._of(part)[...] = True
         return None
 
@@ -81,13 +81,13 @@ class _Memory:
                 return Difference(None, f"output {number} has so many bytes that nobody wrote:", f"{missing}", "0")
         return None
 
-    def _copy(self, op: Operation, made: Footprint) -> None:
+    def _copy(self, op: Operation, effect: Footprint) -> None:
         """Copies are of whole 16 bytes, so that what lies behind a tensor may be copied too."""
-        plain = len(made.reads) == len(made.writes) == 1 and made.exact
-        if plain and made.reads[0].counts == made.writes[0].counts:
-            self._of(made.writes[0])[...] = self._of(made.reads[0]).copy()
+        plain = len(effect.reads) == len(effect.writes) == 1 and effect.exact
+        if plain and effect.reads[0].counts == effect.writes[0].counts:
+            self._of(effect.writes[0])[...] = self._of(effect.reads[0]).copy()
         else:
-            for part in made.writes:
+            for part in effect.writes:
                 self._of(part)[...] = True
 
     def _of(self, part: Part) -> Written:

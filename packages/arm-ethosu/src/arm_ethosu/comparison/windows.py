@@ -80,8 +80,8 @@ def window_difference(kernels: Sequence[Owned]) -> Difference | None:
         if each.op is not None and each.kind in READERS:
             by_operator.setdefault(each.op, {}).setdefault(each.row, []).append(each.command)
     for op, rows in by_operator.items():
-        if (axes := _axes(op)) is not None and (found := _of_operator(op, axes, rows)) is not None:
-            return found
+        if (axes := _axes(op)) is not None and (difference := _of_operator(op, axes, rows)) is not None:
+            return difference
     return None
 
 
@@ -104,8 +104,8 @@ def _axes(op: Op) -> tuple[_Axis, _Axis] | None:
 def _of_operator(op: Op, axes: tuple[_Axis, _Axis], rows: Mapping[str, Sequence[Operation]]) -> Difference | None:
     """A difference of the kernels of an operator, by the operators of Vela's schedule: one for each image."""
     for commands in rows.values():
-        if (found := _of_row(op, axes, commands)) is not None:
-            return found
+        if (difference := _of_row(op, axes, commands)) is not None:
+            return difference
     elements = sum(prod(computed(command)) for commands in rows.values() for command in commands)
     if op.name != "CONV3D" and elements != op.output.size:  # whose planes are summed one by one
         return Difference(op, "computes so many elements:", f"{elements}", f"{op.output.size}")

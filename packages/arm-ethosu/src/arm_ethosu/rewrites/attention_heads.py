@@ -32,8 +32,8 @@ def _linear(x: Tensor, rows: int) -> Op | None:
     """The RESCALE of a 1x1 convolution over so many positions, if ``x`` is a view of its result and nothing else is."""
     while x.producer is not None and len(x.uses) == 1:
         if x.producer.name == "RESCALE":
-            made = x.producer.inputs[0].producer
-            linear = made is not None and made.name == "CONV2D" and _is_linear(made)
+            layer = x.producer.inputs[0].producer
+            linear = layer is not None and layer.name == "CONV2D" and _is_linear(layer)
             return x.producer if linear and prod(x.shape[:-1]) == rows else None
         if x.producer.name != "RESHAPE":
             return None
@@ -59,9 +59,9 @@ def _layer(insert: Inserter, scaled: Op, tokens: int, channels: slice) -> Tensor
     assert layer is not None
     source, weights, bias, *zeros = layer.inputs
     source = insert.reshape(source, 1, 1, tokens, source.shape[-1])
-    made = insert("CONV2D", source, part(weights), part(bias), *zeros, **layer.attrs)
+    sums = insert("CONV2D", source, part(weights), part(bias), *zeros, **layer.attrs)
     _, multiplier, shift, *zeros = scaled.inputs
-    return insert("RESCALE", made, part(multiplier), part(shift), *zeros, **scaled.attrs)
+    return insert("RESCALE", sums, part(multiplier), part(shift), *zeros, **scaled.attrs)
 
 
 def no_heads(match: Match) -> str | None:
@@ -87,13 +87,13 @@ def _of_layers(match: Match) -> Tensor:
     if not keys and _is_second_factor(match.op.output):
         columns = insert("TRANSPOSE", _layer(insert, scaled, tokens, slice(None)), perms=(0, 1, 3, 2))
         # In four axes it and the TRANSPOSE of Vela undo one another.
-        made = insert("TRANSPOSE", insert.reshape(columns, 1, heads, size, tokens), perms=(0, 1, 3, 2))
+        result = insert("TRANSPOSE", insert.reshape(columns, 1, heads, size, tokens), perms=(0, 1, 3, 2))
     else:
         parts = [_layer(insert, scaled, tokens, slice(head * size, (head + 1) * size)) for head in range(heads)]
-        made = insert.join(parts, axis=1)
+        result = insert.join(parts, axis=1)
         if keys:
-            made = insert("TRANSPOSE", made, perms=(0, 1, 3, 2))
-    return insert.reshape(made, *match.op.output.shape)
+            result = insert("TRANSPOSE", result, perms=(0, 1, 3, 2))
+    return insert.reshape(result, *match.op.output.shape)
 
 
 def _not_few_heads(match: Match) -> str | None:
@@ -116,8 +116,8 @@ def _as_columns(match: Match) -> Tensor:
     scaled = _linear(match.op.inputs[0], tokens)
     assert scaled is not None
     insert = Inserter(match.graph, match.op)
-    made = insert("TRANSPOSE", _layer(insert, scaled, tokens, slice(None)), perms=(0, 1, 3, 2))
-    return insert.reshape(made, *match.op.output.shape)
+    columns = insert("TRANSPOSE", _layer(insert, scaled, tokens, slice(None)), perms=(0, 1, 3, 2))
+    return insert.reshape(columns, *match.op.output.shape)
 
 
 def _side_by_side(match: Match) -> Tensor:
@@ -128,8 +128,8 @@ def _side_by_side(match: Match) -> Tensor:
     (heads, tokens, size), _ = _axes(match.op)
     insert = Inserter(match.graph, match.op)
     x = insert.reshape(match.op.inputs[0], 1, heads, tokens, size)
-    made = insert.join([insert.slice(x, 1, head, 1) for head in range(heads)], axis=3)
-    return insert.reshape(made, *match.op.output.shape)
+    joined = insert.join([insert.slice(x, 1, head, 1) for head in range(heads)], axis=3)
+    return insert.reshape(joined, *match.op.output.shape)
 
 
 HEADS_OF_LAYERS = Choice("heads_of_layers", Pattern("TRANSPOSE"), _of_layers, no_heads, around=attention, together=True)

@@ -56,9 +56,9 @@ def _by_band(match: Match) -> Tensor:
         wide = insert.like(layer, rows, weights, bias, *layer.inputs[3:])
         scales = (own(scale, 0) for scale in match.op.inputs[1:3])
         parts.append(insert.like(match.op, wide, *scales, *match.op.inputs[3:]))
-    made = insert.join(parts, axis=1)
-    made = insert("TRANSPOSE", insert.reshape(made, bands, made.size // bands), perms=(1, 0))
-    return insert.reshape(made, *match.op.output.shape)
+    joined = insert.join(parts, axis=1)
+    joined = insert("TRANSPOSE", insert.reshape(joined, bands, joined.size // bands), perms=(1, 0))
+    return insert.reshape(joined, *match.op.output.shape)
 
 
 _IMAGE = Pattern("RESHAPE", {0: Pattern("TRANSPOSE", name="turn", alone=True)}, alone=True)

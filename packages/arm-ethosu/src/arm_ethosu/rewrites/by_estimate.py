@@ -104,9 +104,9 @@ class Estimator:
 
     def _kept(self, key: str, graph: Graph, op: Op, alternatives: Sequence[Choice]) -> Choice | None:
         """The answer that is kept on disk, or is found. It is kept unless Vela refuses a form, or takes too long."""
-        kept = estimate_cache.read(_KIND, key)
-        if kept is not None and kept in range(_NONE, len(alternatives)):
-            return None if kept == _NONE else alternatives[int(kept)]
+        number = estimate_cache.read(_KIND, key)
+        if number is not None and number in range(_NONE, len(alternatives)):
+            return None if number == _NONE else alternatives[int(number)]
         forms = [(first, tosa) for first, tosa in self._forms(graph, op, alternatives) if tosa is not None]
         cycles = self.estimate.cycles([tosa for _, tosa in forms])
         best = _best([first for first, _ in forms], cycles)

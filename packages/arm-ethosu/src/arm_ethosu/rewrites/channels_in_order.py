@@ -21,13 +21,13 @@ _MOST_PLANES = 4
 
 def _row(op: Op) -> list[Op]:
     """A convolution, and what is fused behind it up to an operator; nothing if others read any of it."""
-    found: list[Op] = []
-    while not found or found[0].name != "CONV2D":
-        maker = (found[0] if found else op).inputs[0].producer
+    row: list[Op] = []
+    while not row or row[0].name != "CONV2D":
+        maker = (row[0] if row else op).inputs[0].producer
         if maker is None or maker.name not in ("CONV2D", *AT_THE_OUTPUT) or len(maker.output.uses) > 1:
             return []
-        found.insert(0, maker)
-    return found
+        row.insert(0, maker)
+    return row
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def _check(match: Match) -> str | None:
     row = _row(view)
     if not row or any(x.data is None for op in row for x in op.inputs[1:]):
         return "it is not of a convolution with constant weights"
-    found = _order(view.output, view.inputs[0].shape[3], match.op.attrs["perms"])
-    return None if found is not None else "its channels lie in order"
+    order = _order(view.output, view.inputs[0].shape[3], match.op.attrs["perms"])
+    return None if order is not None else "its channels lie in order"
 
 
 def _in_order(match: Match) -> Tensor:

@@ -40,9 +40,9 @@ def conv2d_in_parts(most: int) -> Rewrite:
 
         parts = []
         for first in range(0, count, step):
-            made = match.insert.like(convolution, image, cut(weight, first), cut(bias, first), *zeros)
+            sums = match.insert.like(convolution, image, cut(weight, first), cut(bias, first), *zeros)
             scales = [cut(tensor, first) for tensor in rescale.inputs[1:3]]
-            parts.append(match.insert.like(rescale, made, *scales, *rescale.inputs[3:]))
+            parts.append(match.insert.like(rescale, sums, *scales, *rescale.inputs[3:]))
         return match.insert("CONCAT", *parts, axis=len(rescale.output.shape) - 1)
 
     pattern = Pattern("RESCALE", {0: Pattern("CONV2D", name="convolution", alone=True)})

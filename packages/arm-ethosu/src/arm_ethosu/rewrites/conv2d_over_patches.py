@@ -136,8 +136,8 @@ def _views(graph: Graph, op: Op) -> bool:
         "dilation": tuple(1 if axis in spread or kernel[axis] == 1 else dilation[axis] for axis in (0, 1)),
         "pad": tuple(0 if side // 2 in spread else pad[side] for side in range(4)),
     }
-    made = insert("CONV2D", side_by_side, graph.constant(flat, weight.dtype), *rest, **attrs)
-    graph.replace(op.output, made)
+    result = insert("CONV2D", side_by_side, graph.constant(flat, weight.dtype), *rest, **attrs)
+    graph.replace(op.output, result)
     return True
 
 
@@ -145,13 +145,13 @@ def _pays(op: Op, taps: list[_Taps], spread: list[int]) -> bool:
     """Whether multiplying with zeros takes longer than copying the views."""
     image, weight = op.inputs[:2]
     channels, sizes = image.shape[3], image.shape[1:3]
-    dense = kept = 1
+    dense = sparse = 1
     for axis in (0, 1):
         # Vela divides stride and dilation by what they share.
         dilation = op.attrs["dilation"][axis] // gcd(op.attrs["dilation"][axis], op.attrs["stride"][axis])
         dense *= (weight.shape[axis + 1] - 1) * dilation + 1
-        kept *= len(taps[axis].positions) if axis in spread else weight.shape[axis + 1]
-    products = (dense - kept) * op.output.size * channels
+        sparse *= len(taps[axis].positions) if axis in spread else weight.shape[axis + 1]
+    products = (dense - sparse) * op.output.size * channels
     views = prod(len(tap.positions) * tap.extent for tap in taps)
     padded = prod(size + sum(tap.padding(size)) for tap, size in zip(taps, sizes, strict=True))
     return products > _PRODUCTS_PER_COPY * (views + padded) * channels * image.shape[0]

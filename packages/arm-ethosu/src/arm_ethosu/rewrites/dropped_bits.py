@@ -55,7 +55,7 @@ def _floored(match: Match) -> Tensor:
     """
     op = match.op
     insert = Inserter(match.graph, op)
-    x, bits = (_wide(insert, given) for given in op.inputs)
+    x, bits = (_wide(insert, operand) for operand in op.inputs)
     rank = op.output.rank
 
     def number(value: int) -> Tensor:

@@ -67,14 +67,14 @@ def with_movers(ops: Iterable[Op]) -> list[Op]:
 
     What a TRANSPOSE at their edge takes depends on the layout that Vela gives the image there, which movers decide.
     """
-    found, waiting = set[Op](), list(ops)
+    reached, waiting = set[Op](), list(ops)
     while waiting:
         op = waiting.pop()
-        if op not in found:
-            found.add(op)
+        if op not in reached:
+            reached.add(op)
             waiting += [x.producer for x in op.inputs if x.producer is not None and _moves(x.producer)]
             waiting += [use for use in op.output.uses.operators() if _moves(use)]
-    return _in_order(found)
+    return _in_order(reached)
 
 
 def _moves(op: Op) -> bool:
@@ -111,13 +111,13 @@ def _scores(product: Op) -> Op:
 
 def _up_to_product(scores: Op) -> set[Op]:
     """What is computed of scores up to the next products, which are among it; nothing, if there are none."""
-    found, waiting = set[Op](), [scores]
+    reached, waiting = set[Op](), [scores]
     while waiting:
         for use in waiting.pop().output.uses.operators():
-            if use not in found and use.name not in CONVOLUTIONS:
-                found.add(use)
+            if use not in reached and use.name not in CONVOLUTIONS:
+                reached.add(use)
                 waiting += [] if use.name == "MATMUL" else [use]
-    return found if any(op.name == "MATMUL" for op in found) else set()
+    return reached if any(op.name == "MATMUL" for op in reached) else set()
 
 
 def part(graph: Graph, ops: Sequence[Op]) -> tuple[Graph, dict[Op, Op]]:
@@ -130,7 +130,7 @@ def part(graph: Graph, ops: Sequence[Op]) -> tuple[Graph, dict[Op, Op]]:
     Args:
         ops: in the order of the graph.
     """
-    small, made, copies = Graph(), dict[Tensor, Tensor](), dict[Op, Op]()
+    small, tensors, copies = Graph(), dict[Tensor, Tensor](), dict[Op, Op]()
     inside = set(ops)
 
     def neighbour(tensor: Tensor) -> Tensor:
@@ -148,14 +148,14 @@ def part(graph: Graph, ops: Sequence[Op]) -> tuple[Graph, dict[Op, Op]]:
             if tensor.is_constant:
                 inputs.append(small.constant(_numbers(op, position, tensor), tensor.dtype))
                 continue
-            if tensor not in made:
-                made[tensor] = neighbour(tensor)
-            inputs.append(made[tensor])
+            if tensor not in tensors:
+                tensors[tensor] = neighbour(tensor)
+            inputs.append(tensors[tensor])
         copies[op] = copy = small.append(op.name, inputs, op.attrs)
-        made |= zip(op.outputs, copy.outputs, strict=True)
+        tensors |= zip(op.outputs, copy.outputs, strict=True)
     results = [tensor for op in ops for tensor in op.outputs]
     outside = [t for t in results if t in graph.outputs or any(use not in inside for use in t.uses)]
-    small.outputs[:0] = [made[t] if t in graph.outputs else _pooled(small, made[t]) for t in outside]
+    small.outputs[:0] = [tensors[t] if t in graph.outputs else _pooled(small, tensors[t]) for t in outside]
     return small, copies
 
 
@@ -193,11 +193,11 @@ def _numbers(op: Op, position: int, constant: Tensor) -> np.ndarray[Any, Any]:
         return np.zeros(constant.shape, np.int32 if dtype is DType.INT32 else np.int64)
     if (name in CONVOLUTIONS or name == "TABLE") and position == 1:
         most = {DType.INT4: 7, DType.INT8: 127}.get(dtype, 32767)
-        made = np.random.default_rng(0).integers(-most, most + 1, constant.shape)
+        numbers = np.random.default_rng(0).integers(-most, most + 1, constant.shape)
         if name == "CONV2D" and constant.data is not None:
             # Rows and columns of zeros, which a rewrite has put there, encode to next to nothing.
-            made *= np.any(constant.data, axis=(0, 3), keepdims=True)
-        return made.astype(np.int16 if dtype is DType.INT16 else np.int8)
+            numbers *= np.any(constant.data, axis=(0, 3), keepdims=True)
+        return numbers.astype(np.int16 if dtype is DType.INT16 else np.int8)
     if name == "RESCALE" and position in (1, 2) and not _is_cast(op):
         wide = op.attrs["scale32"]
         if position == 2:

@@ -62,8 +62,8 @@ _PLANE = (0, 3, 1, 2)
 
 
 def _no_plane(op: Op) -> str | None:
-    x, made = op.inputs[0], op.output
-    if x.rank != 4 or x.shape[3] != 1 or made.shape[3] != 1 or x.shape[0] != 1 or made.shape[0] != 1:
+    x, result = op.inputs[0], op.output
+    if x.rank != 4 or x.shape[3] != 1 or result.shape[3] != 1 or x.shape[0] != 1 or result.shape[0] != 1:
         return "it is not one image with one channel"
     return None if all(shape.is_constant for shape in op.inputs[1:]) else "it is computed at run time"
 

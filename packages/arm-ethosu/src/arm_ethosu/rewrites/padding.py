@@ -39,9 +39,9 @@ class _Padded:
         amounts = [(0, 0)] * image.rank
         for axis, (low, high) in enumerate(pad.inputs[1].data.reshape(-1, 2).tolist()):
             if low or high:
-                if (kept := _kept(axis, pad.output.shape, image.shape)) is None:
+                if (axes := _kept(axis, pad.output.shape, image.shape)) is None:
                     return None
-                amounts[kept] = (low, high)
+                amounts[axes] = (low, high)
         return cls(pad, tuple(amounts))
 
     def joined(self, op: Op) -> list[int]:

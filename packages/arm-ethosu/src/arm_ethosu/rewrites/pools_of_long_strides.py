@@ -49,25 +49,25 @@ def _windows(op: Op) -> _Windows | None:
 
     Maxima may be taken along one axis after the other, and of overlapping parts. An average is rounded once.
     """
-    image, made, maximum = op.inputs[0].shape, op.output.shape, op.name == "MAX_POOL2D"
+    image, result, maximum = op.inputs[0].shape, op.output.shape, op.name == "MAX_POOL2D"
     for axis in (1, 2):
         size, stride, before = op.attrs["kernel"][axis - 1], op.attrs["stride"][axis - 1], op.attrs["pad"][2 * axis - 2]
-        found = _Windows(axis, made[axis], stride, size // stride, size % stride, before)
+        windows = _Windows(axis, result[axis], stride, size // stride, size % stride, before)
         images = prod(image[:axis])
         alone = _other(op.attrs["kernel"], axis) == _other(op.attrs["stride"], axis) == (1,) and not any(
             op.attrs["pad"]
         )
         if (
             stride > MAX_STRIDE
-            and found.count > 1
-            and prod(made[1:3]) >= _FEWEST_WINDOWS
-            and max(stride, found.whole) <= _MAX_WINDOW
-            and max(images * found.rows, prod(image[axis + 1 :])) <= MAX_AXIS
-            and (images == 1 or found.rows == found.count)
+            and windows.count > 1
+            and prod(result[1:3]) >= _FEWEST_WINDOWS
+            and max(stride, windows.whole) <= _MAX_WINDOW
+            and max(images * windows.rows, prod(image[axis + 1 :])) <= MAX_AXIS
+            and (images == 1 or windows.rows == windows.count)
             and op.inputs[0].dtype in _LEAST
-            and (maximum or (alone and not (found.whole and found.rest)))
+            and (maximum or (alone and not (windows.whole and windows.rest)))
         ):
-            return found
+            return windows
     return None
 
 
@@ -87,39 +87,39 @@ def _rows_of_windows(match: Match) -> Tensor:
     Vela makes an operation of each window: [1, 1, 16000, 4] with windows of 4 takes 452,000 cycles on Ethos-U55-128,
     17 seconds of Vela, and 80 KB of commands.
     """
-    op, insert, found = match.op, Inserter(match.graph, match.op), _windows(match.op)
-    assert found is not None
+    op, insert, along = match.op, Inserter(match.graph, match.op), _windows(match.op)
+    assert along is not None
     shape = list(op.inputs[0].shape)
-    images = prod(shape[: found.axis])
-    x = _sized(insert, op, found)
-    x = insert.reshape(x, 1, images * found.rows, found.stride, prod(shape[found.axis + 1 :]))
+    images = prod(shape[: along.axis])
+    x = _sized(insert, op, along)
+    x = insert.reshape(x, 1, images * along.rows, along.stride, prod(shape[along.axis + 1 :]))
 
     def pooled(image: Tensor, *kernel: int) -> Tensor:
         return insert.like(op, image, *op.inputs[1:], kernel=kernel, stride=(1, 1), pad=(0, 0, 0, 0))
 
-    parts, windows = [], images * found.count
-    if found.whole:
-        parts.append(insert.slice(pooled(x, found.whole, found.stride), 1, 0, windows))
-    if found.rest:
-        ends = insert.slice(insert.slice(x, 1, found.whole, windows), 2, 0, found.rest)
-        parts.append(pooled(ends, 1, found.rest))
-    made = parts[0] if len(parts) == 1 else pooled(insert.join(parts, axis=2), 1, 2)
-    shape[found.axis] = found.count
-    made = insert.reshape(made, *shape)
-    kernel, stride, pad = (_other(op.attrs[name], found.axis) for name in ("kernel", "stride", "pad"))
+    parts, windows = [], images * along.count
+    if along.whole:
+        parts.append(insert.slice(pooled(x, along.whole, along.stride), 1, 0, windows))
+    if along.rest:
+        ends = insert.slice(insert.slice(x, 1, along.whole, windows), 2, 0, along.rest)
+        parts.append(pooled(ends, 1, along.rest))
+    result = parts[0] if len(parts) == 1 else pooled(insert.join(parts, axis=2), 1, 2)
+    shape[along.axis] = along.count
+    result = insert.reshape(result, *shape)
+    kernel, stride, pad = (_other(op.attrs[name], along.axis) for name in ("kernel", "stride", "pad"))
     if kernel == stride == (1,) and not any(pad):
-        return made
-    both = ((1, *kernel), (1, *stride), (0, 0, *pad)) if found.axis == 1 else ((*kernel, 1), (*stride, 1), (*pad, 0, 0))
-    return insert.like(op, made, **dict(zip(("kernel", "stride", "pad"), both, strict=True)))
+        return result
+    both = ((1, *kernel), (1, *stride), (0, 0, *pad)) if along.axis == 1 else ((*kernel, 1), (*stride, 1), (*pad, 0, 0))
+    return insert.like(op, result, **dict(zip(("kernel", "stride", "pad"), both, strict=True)))
 
 
-def _sized(insert: Inserter, op: Op, found: _Windows) -> Tensor:
+def _sized(insert: Inserter, op: Op, windows: _Windows) -> Tensor:
     """The image as long as all strides that windows reach, padded in front as the pool pads it."""
-    x, axis, size = op.inputs[0], found.axis, found.rows * found.stride
-    behind = max(0, size - found.before - x.shape[axis])
-    if found.before or behind:
+    x, axis, size = op.inputs[0], windows.axis, windows.rows * windows.stride
+    behind = max(0, size - windows.before - x.shape[axis])
+    if windows.before or behind:
         amounts = [0] * 8
-        amounts[2 * axis : 2 * axis + 2] = found.before, behind
+        amounts[2 * axis : 2 * axis + 2] = windows.before, behind
         least = np.array([_LEAST[x.dtype]], np.int8 if x.dtype is DType.INT8 else np.int16)
         x = insert("PAD", x, insert.graph.shape(amounts), insert.graph.constant(least, x.dtype))
     return insert.slice(x, axis, 0, size)

@@ -47,9 +47,9 @@ def _work(x: Tensor) -> float:
 def _factor(insert: Inserter, x: Tensor) -> Tensor:
     """A factor of a product with its last two axes exchanged: what it was made of by such a TRANSPOSE, if it was."""
     op, turn, shape = x.producer, (0, 1, 3, 2), (x.shape[0], x.shape[2], x.shape[1])
-    made = op.inputs[0] if op is not None and op.name == "RESHAPE" else x
-    by = made.producer
-    if by is not None and by.name == "TRANSPOSE" and by.attrs["perms"] == turn and made.shape[-2:] == x.shape[-2:]:
+    factor = op.inputs[0] if op is not None and op.name == "RESHAPE" else x
+    by = factor.producer
+    if by is not None and by.name == "TRANSPOSE" and by.attrs["perms"] == turn and factor.shape[-2:] == x.shape[-2:]:
         return insert.reshape(by.inputs[0], *shape)
     return insert("TRANSPOSE", x, perms=(0, 2, 1))
 
@@ -93,8 +93,8 @@ def _of_columns(match: Match) -> Tensor:
     if not _is_of_columns(op):
         return maximum_as_pool(match)
     insert, axis = Inserter(match.graph, op), op.inputs[0].rank - 2
-    made = insert("REDUCE_MAX", _turned(insert, op.inputs[0]), **{**op.attrs, "axis": axis})
-    return insert.reshape(made, *op.output.shape)
+    maxima = insert("REDUCE_MAX", _turned(insert, op.inputs[0]), **{**op.attrs, "axis": axis})
+    return insert.reshape(maxima, *op.output.shape)
 
 
 MAXIMUM_U85 = pattern_rewrite(

@@ -77,8 +77,8 @@ def _product(insert: Inserter, x: Tensor, axis: Axis, finish: Finish) -> Tensor:
         row[np.clip(pixel + 1, 0, axis.size - 1)] += part
     perms = (0, 3, 2, 1) if axis.axis == 1 else (0, 1, 3, 2)
     x = insert("TRANSPOSE", x, perms=perms)
-    made = finish(insert.convolve("CONV2D", x, weights.reshape(axis.results, 1, 1, axis.size)))
-    return insert("TRANSPOSE", made, perms=perms)
+    product = finish(insert.convolve("CONV2D", x, weights.reshape(axis.results, 1, 1, axis.size)))
+    return insert("TRANSPOSE", product, perms=perms)
 
 
 def _along(insert: Inserter, x: Tensor, axis: Axis, finish: Finish) -> Tensor:
@@ -105,10 +105,10 @@ def _resize_as_convolutions(graph: Graph, op: Op) -> bool:
         return False
     insert = Inserter(graph, user or op)
 
-    def finish(made: Tensor) -> Tensor:
-        if made.dtype is not wide.dtype:
-            made = insert.rescale(made, wide.dtype)
-        return made if user is None else insert("RESCALE", made, *user.inputs[1:], **user.attrs)
+    def finish(sums: Tensor) -> Tensor:
+        if sums.dtype is not wide.dtype:
+            sums = insert.rescale(sums, wide.dtype)
+        return sums if user is None else insert("RESCALE", sums, *user.inputs[1:], **user.attrs)
 
     one_in_few = all(axis.has_phases and axis.period[0] == 1 for axis in todo)
     at_once = len(todo) == 2 and (x.dtype is DType.INT16 if bilinear else one_in_few)

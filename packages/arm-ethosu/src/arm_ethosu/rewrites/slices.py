@@ -46,8 +46,8 @@ def _is_of_many(op: Op) -> bool:
 
 def _is_left_out(op: Op) -> bool:
     if op.name == "RESHAPE":
-        read, made = op.inputs[0].shape, op.output.shape
-        return read[leading_ones(read) :] == made[leading_ones(made) :]
+        read, result = op.inputs[0].shape, op.output.shape
+        return read[leading_ones(read) :] == result[leading_ones(result) :]
     return op.name == "IDENTITY" or (op.name == "RESCALE" and is_by_one(op))
 
 
@@ -92,8 +92,8 @@ def _slice_of_view(match: Match) -> Tensor:
     assert start.data is not None
     first = [int(each) for each in start.data]
     joined = min(leading_ones(match["slice"].output.shape), x.rank - 1) + 1
-    kept = x.rank - joined
-    lead = len(view) - kept - 1
+    rest = x.rank - joined
+    lead = len(view) - rest - 1
     at = int(np.ravel_multi_index(first[:joined], x.shape[:joined]))
     whole = match.insert.reshape(x, *[1] * lead, prod(x.shape[:joined]), *x.shape[joined:])
     begin = match.graph.shape([*[0] * lead, at, *first[joined:]])

@@ -35,10 +35,10 @@ def _activation_first(match: Match) -> Tensor:
     wrong place of a larger tensor. On the smallest Ethos-U55 it puts the table behind the end of the on-chip memory.
     """
     insert, mover = match.insert, match["mover"]
-    made = insert.like(mover, insert.like(match.op, mover.inputs[0], *match.op.inputs[1:]))
+    result = insert.like(mover, insert.like(match.op, mover.inputs[0], *match.op.inputs[1:]))
     for shape in reversed(match.between("mover")):
-        made = insert.like(shape, made, *shape.inputs[1:])
-    return made
+        result = insert.like(shape, result, *shape.inputs[1:])
+    return result
 
 
 # There is room for one such table; in a chain the second one replaces the first before that was used.

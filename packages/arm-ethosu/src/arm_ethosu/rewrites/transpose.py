@@ -47,8 +47,8 @@ def _of_few_axes(most: float) -> Rewrite:
         """
         insert, x = match.insert, match.op.inputs[0]
         axes, perms = fewest_axes(x.shape, match.op.attrs["perms"], most)
-        made = insert("TRANSPOSE", insert("RESHAPE", x, insert.graph.shape(axes)), perms=perms)
-        return insert("RESHAPE", made, insert.graph.shape(match.op.output.shape))
+        result = insert("TRANSPOSE", insert("RESHAPE", x, insert.graph.shape(axes)), perms=perms)
+        return insert("RESHAPE", result, insert.graph.shape(match.op.output.shape))
 
     return pattern_rewrite("transpose_of_few_axes", Stage.LEGALIZE, _ANY, moved, already)
 
@@ -103,11 +103,11 @@ def transpose_in_two(least: int) -> Rewrite:
         x, insert, graph = match.op.inputs[0], match.insert, match.graph
         rows, columns, channels = axes = moved(match.op)
         ordered = sorted(axes)
-        made = insert("RESHAPE", x, graph.shape([x.shape[a] for a in ordered]))
-        made = insert("TRANSPOSE", made, perms=tuple(ordered.index(a) for a in (columns, channels, rows)))
-        made = insert("RESHAPE", made, graph.shape((x.shape[columns] * x.shape[channels], x.shape[rows])))
-        made = insert("TRANSPOSE", made, perms=(1, 0))
-        return insert("RESHAPE", made, graph.shape(match.op.output.shape))
+        result = insert("RESHAPE", x, graph.shape([x.shape[a] for a in ordered]))
+        result = insert("TRANSPOSE", result, perms=tuple(ordered.index(a) for a in (columns, channels, rows)))
+        result = insert("RESHAPE", result, graph.shape((x.shape[columns] * x.shape[channels], x.shape[rows])))
+        result = insert("TRANSPOSE", result, perms=(1, 0))
+        return insert("RESHAPE", result, graph.shape(match.op.output.shape))
 
     return pattern_rewrite("transpose_in_two", Stage.LEGALIZE, _ANY, in_two, many_channels, _FUSED)
 
@@ -172,12 +172,12 @@ def _copied(insert: Inserter, op: Op, matrix: tuple[int, int]) -> Tensor:
     """A matrix transposed behind a copy of it."""
     x = op.inputs[0]
     x = x if len(x.uses) > 1 else insert.reshape(x, *matrix)
-    made = []
+    copies = []
     for start in range(0, matrix[1], MAX_AXIS):
         part = insert.slice(x, x.rank - 1, start, min(MAX_AXIS, matrix[1] - start))
         copied = insert("BITWISE_OR", part, insert.reshape(insert.zero(x.dtype), *[1] * x.rank))
-        made.append(insert("TRANSPOSE", insert.reshape(copied, *part.shape[-2:]), perms=(1, 0)))
-    return insert.reshape(insert.join(made, axis=0), *op.output.shape)
+        copies.append(insert("TRANSPOSE", insert.reshape(copied, *part.shape[-2:]), perms=(1, 0)))
+    return insert.reshape(insert.join(copies, axis=0), *op.output.shape)
 
 
 def _no_layer(match: Match) -> str | None:

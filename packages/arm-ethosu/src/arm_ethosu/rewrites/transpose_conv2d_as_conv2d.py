@@ -39,10 +39,10 @@ def _transposed_as_convolutions(graph: Graph, op: Op) -> bool:
         kernel = graph.constant(np.ascontiguousarray(data), weight.dtype)
         attrs = {name: op.attrs[name] for name in ("acc_type", "local_bound")}
         operands = (part, kernel, bias, *zeros)
-        made = insert("CONV2D", *operands, pad=tuple(pads), stride=(1, 1), dilation=(1, 1), **attrs)
+        result = insert("CONV2D", *operands, pad=tuple(pads), stride=(1, 1), dilation=(1, 1), **attrs)
         for rescale in rescales:
-            made = insert("RESCALE", made, *rescale.inputs[1:], **rescale.attrs)
-        return made
+            result = insert("RESCALE", result, *rescale.inputs[1:], **rescale.attrs)
+        return result
 
     made = insert.join([insert.join([convolved(above, left) for left in columns], 3) for above in rows], 2)
     batch, height, width, channels = result.shape

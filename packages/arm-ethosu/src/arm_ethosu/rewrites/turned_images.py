@@ -53,16 +53,16 @@ def _is_pixel(x: Tensor) -> bool:
 
 def _region(graph: Graph, op: Op) -> list[Op]:
     """The operators that turn with one, because they make or read the same images, in order."""
-    found, waiting = {op}, [op]
+    region, waiting = {op}, [op]
     while waiting:
         each = waiting.pop()
         images = [x for x in (*each.inputs, *each.outputs) if x.rank == 4 and not x.is_constant and not _is_pixel(x)]
         near = [other for x in images for other in (x.producer, *x.uses.operators())]
         for other in near:
-            if other is not None and other not in found and _can_turn(other) and graph.is_read(other):
-                found.add(other)
+            if other is not None and other not in region and _can_turn(other) and graph.is_read(other):
+                region.add(other)
                 waiting.append(other)
-    return sorted(found, key=lambda each: each.position)
+    return sorted(region, key=lambda each: each.position)
 
 
 def _around(graph: Graph, op: Op) -> list[Op]:
@@ -85,22 +85,22 @@ def _turned(match: Match) -> Mapping[int, Tensor]:
     Ethos-U55-128 computes two columns of one row at once, so that half of its work on images of one column is for
     nothing. Turning an image of one column or row is a RESHAPE; of others it takes a TRANSPOSE.
     """
-    graph, made = match.graph, dict[Tensor, Tensor]()
+    graph, turned = match.graph, dict[Tensor, Tensor]()
     for op in (ops := _region(graph, match.op)):
         insert, inputs = Inserter(graph, op), []
         for position, x in enumerate(op.inputs):
             if x.is_constant:
                 inputs.append(_constant(graph, op, position))
                 continue
-            if x not in made:
-                made[x] = _quarter(insert, x)
-            inputs.append(made[x])
-        made[op.output] = insert.like(op, *inputs, **_attributes(op))
+            if x not in turned:
+                turned[x] = _quarter(insert, x)
+            inputs.append(turned[x])
+        turned[op.output] = insert.like(op, *inputs, **_attributes(op))
     inside = set(ops)
     for op in ops:
         x = op.output
         if x in graph.outputs or any(use not in inside for use in x.uses):
-            graph.replace(x, _quarter(Inserter(graph, op), made[x]))
+            graph.replace(x, _quarter(Inserter(graph, op), turned[x]))
     return {}
 
 
@@ -126,14 +126,16 @@ def _constant(graph: Graph, op: Op, position: int) -> Tensor:
 
 def _attributes(op: Op) -> dict[str, Any]:
     """The attributes that are others for a turned image."""
-    made: dict[str, Any] = {name: op.attrs[name][::-1] for name in ("kernel", "stride", "dilation") if name in op.attrs}
+    attrs: dict[str, Any] = {
+        name: op.attrs[name][::-1] for name in ("kernel", "stride", "dilation") if name in op.attrs
+    }
     for name in ("pad", "out_pad"):
         if name in op.attrs:
             top, bottom, left, right = op.attrs[name]
-            made[name] = (left, right, top, bottom)
+            attrs[name] = (left, right, top, bottom)
     if op.name in _BY_AXIS:
-        made["axis"] = _IMAGE[op.attrs["axis"]]
-    return made
+        attrs["axis"] = _IMAGE[op.attrs["axis"]]
+    return attrs
 
 
 TURNED_IMAGES = Choice(

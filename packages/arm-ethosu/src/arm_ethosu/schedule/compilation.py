@@ -49,11 +49,11 @@ def scheduled(
         return whole
     others = in_parts(tosa, options["accelerator"])
     with ThreadPoolExecutor() as pool:
-        for other, made in zip(
+        for other, attempt in zip(
             others, pool.map(partial(_attempted, compile=compile, options=options), others), strict=True
         ):
-            if made and made[0].cycles < best[0].cycles and made[0].sram_kib <= whole[0].sram_kib:
-                best, tosa = made, other
+            if attempt and attempt[0].cycles < best[0].cycles and attempt[0].sram_kib <= whole[0].sram_kib:
+                best, tosa = attempt, other
     return best if best is whole or artifacts is None else _scheduled(tosa, artifacts, compile, options)
 
 
@@ -71,11 +71,11 @@ def _scheduled(
 ) -> tuple[vela.VelaOutput, Outcome]:
     flags = options.get("flags", ())
     with_debug_db = {**options, "flags": [*flags, *(() if _DEBUG_DB in flags else (_DEBUG_DB,))]}
-    made = compile(tosa, artifacts=artifacts, **with_debug_db)
+    output = compile(tosa, artifacts=artifacts, **with_debug_db)
     family, ini = family_of(options["accelerator"]), VelaIni(locate(options["config"]))
     where = memories(ini, options["system_config"], options["memory_mode"], family)
     try:
-        arrays, outcome = prefetched(made.arrays, where, family, partial(velas_costs, made.debug_db))
+        arrays, outcome = prefetched(output.arrays, where, family, partial(velas_costs, output.debug_db))
     except ValueError as error:
         fix = "check that ethos-u-vela is 5.2: vela --version; or leave out the schedule"
         raise ToolError("vela", f"wrote what no schedule can be made of: {error}", fix=fix) from error
@@ -84,9 +84,9 @@ def _scheduled(
         raise ToolError("schedule 'deep'", f"made a program that is not proved: {error}", fix=fix) from error
     if artifacts is not None:
         write_atomic(artifacts / "schedule.json", outcome.to_json().encode())
-    cycles = made.summary["cycles_total"] - outcome.plan.saved
+    cycles = output.summary["cycles_total"] - outcome.plan.saved
     # Vela's account of its operators is of one after the other, and perhaps of another graph: not of this program.
-    return replace(made, arrays=arrays, debug_db="", summary={**made.summary, "cycles_total": cycles}), outcome
+    return replace(output, arrays=arrays, debug_db="", summary={**output.summary, "cycles_total": cycles}), outcome
 
 
 def compile_deep(tosa: bytes, **arguments: Any) -> vela.VelaOutput | None:
@@ -98,11 +98,11 @@ def compile_deep(tosa: bytes, **arguments: Any) -> vela.VelaOutput | None:
     Warns:
         NothingToPrefetchWarning: says why.
     """
-    made, outcome = scheduled(tosa, **arguments)
+    output, outcome = scheduled(tosa, **arguments)
     if outcome.reason:
         warnings.warn(f"schedule 'deep' changes nothing: {outcome.reason}", NothingToPrefetchWarning, stacklevel=2)
         return None
-    return made
+    return output
 
 
 #: Bytes of weights in a part, before they are encoded. Smaller parts fit into more gaps, and cost more of their own.
@@ -114,12 +114,12 @@ def in_parts(tosa: bytes, accelerator: str) -> list[bytes]:
 
     The weights of a part may be prefetched where those of the whole have no room.
     """
-    found = [tosa]
+    flatbuffers = [tosa]
     for most in _MOST:
         # In a context of its own: who observes the rewrites of a program is not told.
-        made = contextvars.Context().run(_parted, tosa, accelerator, most)
-        found += [each for each in made if each not in found]
-    return found[1:]
+        parted = contextvars.Context().run(_parted, tosa, accelerator, most)
+        flatbuffers += [each for each in parted if each not in flatbuffers]
+    return flatbuffers[1:]
 
 
 def _parted(tosa: bytes, accelerator: str, most: int) -> list[bytes]:

@@ -109,13 +109,13 @@ def velas_costs(debug_db: str, operations: Sequence[Operation], memories: Memori
 
 def _layers(debug_db: str, kernels: Sequence[Operation], memories: Memories) -> list[tuple[str, Cost]]:
     """Of each kernel the layer, by Vela's number, and what that costs."""
-    found = tables(debug_db)
-    if missing := [name for name in ("perf", "perf_debug", "queue") if name not in found]:
+    database = tables(debug_db)
+    if missing := [name for name in ("perf", "perf_debug", "queue") if name not in database]:
         raise ValueError(f"lacks table {missing[0]!r}")
     try:
-        details = {row["id"]: row for row in found["perf_debug"]}
-        costs = {row["id"]: _cost(row, details.get(row["id"], {}), memories) for row in found["perf"]}
-        layers = scheduled(found, kernels)
+        details = {row["id"]: row for row in database["perf_debug"]}
+        costs = {row["id"]: _cost(row, details.get(row["id"], {}), memories) for row in database["perf"]}
+        layers = scheduled(database, kernels)
     except (KeyError, ValueError, TypeError) as error:
         raise ValueError(f"has a table of another form ({error})") from error
     for op, layer in zip(kernels, layers, strict=True):

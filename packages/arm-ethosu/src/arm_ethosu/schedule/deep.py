@@ -73,20 +73,20 @@ def prefetched(arrays: Arrays, memories: Memories | None, family: Family, costs_
         return arrays, Outcome(reason=f"its command stream is not understood: {error}")
     costs = costs_of(operations, memories)
     problem = Problem(operations, costs, lives, memories, family, arrays["weight_data"].size)
-    made = plan(problem)
+    best = plan(problem)
     cycles = sum(cost.cycles for cost in costs.values())
-    if not made.fetches:
-        return arrays, Outcome(made, cycles, _why(problem, memories), bool(problem.candidates()))
-    new = emitted(words, operations, made, family, memories.region)
+    if not best.fetches:
+        return arrays, Outcome(best, cycles, _why(problem, memories), bool(problem.candidates()))
+    new = emitted(words, operations, best, family, memories.region)
     verify(operations, operations_of(new), family, memories.region, size)
-    return {**arrays, "cmd_data": with_commands(arrays["cmd_data"], new)}, Outcome(made, cycles, waits=True)
+    return {**arrays, "cmd_data": with_commands(arrays["cmd_data"], new)}, Outcome(best, cycles, waits=True)
 
 
 def _sram(arrays: Arrays, footprints: Sequence[Footprint], memories: Memories) -> int:
     """The bytes of SRAM that the program has anyway."""
     if memories.sram_is_scratch:
         return int(arrays["scratch_size"].item())
-    parts = (part for made in footprints for part in (*made.read, *made.written))
+    parts = (part for each in footprints for part in (*each.read, *each.written))
     return aligned(max((part.bounds[1] for part in parts if part.region == memories.region), default=0))
 
 

@@ -49,7 +49,7 @@ class _Emission:
 
     def _waits(self) -> dict[int, list[Fetch]]:
         """What is waited for before each kernel; before the first of those that run as one, for all of them."""
-        found: dict[int, list[Fetch]] = {}
+        waits: dict[int, list[Fetch]] = {}
         head, goes_on = 0, False
         for i, op in enumerate(self.operations):
             if not op.is_kernel:
@@ -57,8 +57,8 @@ class _Emission:
             head = head if goes_on else i
             goes_on = op.goes_on(self.family == "u85")
             if (fetch := self.fetch_of.get(i)) is not None:
-                found.setdefault(head, []).append(fetch)
-        return found
+                waits.setdefault(head, []).append(fetch)
+        return waits
 
     def stream(self, words: Sequence[int]) -> list[int]:
         for at, number, _ in walk(words):

@@ -55,12 +55,12 @@ class Lives:
         """What is free during all of the operations."""
         # What is needed later on, and not before the first of them, one of them writes.
         busy = {*self._needed[start], *(known for touched in self._touched[start:stop] for known in touched)}
-        found, at = [], 0
+        gaps, at = [], 0
         for first, end in [*sorted(busy), (self.size, self.size)]:
             if first > at:
-                found.append((at, first))
+                gaps.append((at, first))
             at = max(at, aligned(end))
-        return found
+        return gaps
 
 
 def of_region(parts: Iterable[Part], region: int) -> list[Part]:

@@ -26,13 +26,13 @@ def plan(problem: Problem) -> Plan:
 
 def _grown(problem: Problem, chosen: list[Fetch], order: Sequence[Fetch]) -> Plan:
     """Takes each that still fits."""
-    made = _placed(problem, chosen) if chosen else Plan()
-    if made is None:
+    placed = _placed(problem, chosen) if chosen else Plan()
+    if placed is None:
         return Plan()
     for fetch in order:
         if all(fetch.source != known.source for known in chosen) and (more := _placed(problem, [*chosen, fetch])):
-            chosen, made = [*chosen, fetch], more
-    return made
+            chosen, placed = [*chosen, fetch], more
+    return placed
 
 
 def _exchanged(problem: Problem, best: Plan, candidates: Sequence[Fetch]) -> Plan:
@@ -80,7 +80,7 @@ def _placed(problem: Problem, fetches: Sequence[Fetch]) -> Plan | None:
 def _chunks(problem: Problem, fetch: Fetch, idle: list[float]) -> tuple[Chunk, ...] | None:
     """Transfers behind the kernels nearest before the first user; takes their time from ``idle``."""
     speed, left = problem.memories.speed, fetch.size
-    found: list[Chunk] = []
+    chunks: list[Chunk] = []
     for n in range(problem.step_of[fetch.users[0]] - 1, -1, -1):
         room = int((idle[n] * _SPARE - problem.memories.latency) * speed) // ALIGNMENT * ALIGNMENT
         size = min(left, room)
@@ -88,9 +88,9 @@ def _chunks(problem: Problem, fetch: Fetch, idle: list[float]) -> tuple[Chunk, .
             continue
         left -= size
         idle[n] -= problem.duration(size)
-        found.append(Chunk(problem.steps[n].operations[-1], left, size))
+        chunks.append(Chunk(problem.steps[n].operations[-1], left, size))
         if not left:
-            return tuple(reversed(found))
+            return tuple(reversed(chunks))
     return None
 
 

@@ -130,12 +130,12 @@ class Problem:
 
     def idle(self, fetches: Iterable[Fetch]) -> list[float]:
         """Cycles behind each step in which the constants' memory has nothing to do, but for what is fetched."""
-        found = self._unused.copy()
+        idle = self._unused.copy()
         for fetch in fetches:
             for i in fetch.users:
                 cost = self.costs[i]
-                found[self.step_of[i]] += cost.constants - (cost.cycles - cost.fetched)
-        return found
+                idle[self.step_of[i]] += cost.constants - (cost.cycles - cost.fetched)
+        return idle
 
     def candidates(self) -> list[Fetch]:
         """All that might be fetched, those that gain most first."""
@@ -143,19 +143,19 @@ class Problem:
         for i, op in enumerate(self.operations):
             if op.is_kernel and (source := self._source(op)) is not None:
                 users.setdefault(source, []).append(i)
-        found = []
+        fetches = []
         for (first, end), readers in users.items():
             saved = sum(self.costs[i].cycles - self.costs[i].fetched for i in readers)
             if saved > 0:
-                found.append(Fetch(first, end - first, tuple(readers), saved))
-        return sorted(found, key=lambda fetch: (-fetch.saved, fetch.source))[:_MOST_FETCHES]
+                fetches.append(Fetch(first, end - first, tuple(readers), saved))
+        return sorted(fetches, key=lambda fetch: (-fetch.saved, fetch.source))[:_MOST_FETCHES]
 
     def _source(self, op: Operation) -> Range | None:
         """The stretch of the constants' region with all the constants of a kernel, if they lie close to each other."""
-        found = constants(op, self.family)
-        if not found or any(op.get(region) != r.CONSTANTS for region, *_ in found):
+        reads = constants(op, self.family)
+        if not reads or any(op.get(region) != r.CONSTANTS for region, *_ in reads):
             return None
-        first = min(at for *_, at, _ in found) // ALIGNMENT * ALIGNMENT
-        end = aligned(max(at + size for *_, at, size in found))
-        gaps = end - first - sum(size for *_, size in found)
-        return (first, end) if gaps <= _GAPS * len(found) and end <= self.limit else None
+        first = min(at for *_, at, _ in reads) // ALIGNMENT * ALIGNMENT
+        end = aligned(max(at + size for *_, at, size in reads))
+        gaps = end - first - sum(size for *_, size in reads)
+        return (first, end) if gaps <= _GAPS * len(reads) and end <= self.limit else None

@@ -56,14 +56,14 @@ class _Comparison:
         wanted = next(expected, None)
         number = 0
         for op in new:
-            made = footprint(op, self.family)
+            effect = footprint(op, self.family)
             if wanted is not None and _same(wanted, op):
-                self.guard.next(op, made, changed=made != footprint(wanted, self.family))
+                self.guard.next(op, effect, changed=effect != footprint(wanted, self.family))
                 number += 1
                 self._step(wanted, op, number)
                 wanted = next(expected, None)
                 continue
-            self.guard.next(op, made, changed=True)
+            self.guard.next(op, effect, changed=True)
             if op.is_transfer:
                 self._fetch(op)
             elif op.code != r.DMA_WAIT:
@@ -94,12 +94,12 @@ class _Comparison:
         """Constants of a kernel that moved from their own region to the SRAM."""
         if not was.is_kernel:
             return set()
-        found = set()
+        moves = set()
         for old, new in zip(constants(was, self.family), constants(now, self.family), strict=True):
             from_, to = was.get(old[0]), now.get(new[0])
             if (from_, to) == (r.CONSTANTS, self.region) and old[:2] == new[:2] and old[3] == new[3]:
-                found.add((Part(from_, old[2], (old[3],), (1,)), Part(to, new[2], (new[3],), (1,))))
-        return found
+                moves.add((Part(from_, old[2], (old[3],), (1,)), Part(to, new[2], (new[3],), (1,))))
+        return moves
 
     def _fetched(self, one: Part, other: Part, now: Operation) -> None:
         if not np.array_equal(other.of(self.after), _bytes(one.base, one.counts[0])):
@@ -139,7 +139,7 @@ class _Guard:
     def __init__(self, family: Family) -> None:
         self.flight = Flight[tuple[Footprint, bool]](family)
 
-    def next(self, op: Operation, made: Footprint, changed: bool) -> None:
+    def next(self, op: Operation, effect: Footprint, changed: bool) -> None:
         """An operation, and whether it is not as it was.
 
         Raises:
@@ -148,6 +148,6 @@ class _Guard:
         if op.code in self.flight.running:
             self.flight.wait(op.code, op.parameter)
         elif op.is_kernel or op.is_transfer:
-            if self.flight.beside(op, lambda other: (changed or other[1]) and in_the_way(made, other[0])):
+            if self.flight.beside(op, lambda other: (changed or other[1]) and in_the_way(effect, other[0])):
                 raise Unproved(f"the operation at word {op.at} does not wait for one in flight")
-            self.flight.begin(op, (made, changed))
+            self.flight.begin(op, (effect, changed))

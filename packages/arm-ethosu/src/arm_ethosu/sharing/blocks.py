@@ -116,9 +116,9 @@ def _chains(operations: Sequence[Operation]) -> Iterator[list[Operation]]:
 def _has_one_block(chain: Sequence[Operation]) -> bool:
     """Whether a chain is of one convolution and element-wise kernels, in one block of all channels."""
     first, *others = ((op.get(r.OFM_DEPTH_M1), op.get(r.OFM_BLK_DEPTH_M1)) for op in chain)
-    kept = any(op.code == r.CONV and op.keeps_sums for op in chain)
+    unfinished = any(op.code == r.CONV and op.keeps_sums for op in chain)
     codes = sorted(op.code for op in chain if op.code != r.ELEMENTWISE)
-    return codes == [r.CONV] and not kept and first[1] >= first[0] and all(other == first for other in others)
+    return codes == [r.CONV] and not unfinished and first[1] >= first[0] and all(other == first for other in others)
 
 
 def _blocks_of_inputs(op: Operation, macs: int) -> int | None:
@@ -159,8 +159,8 @@ def _in_blocks(weights: bytes, inputs: int, outputs: int) -> bytes | None:
     if body.size % (inputs * outputs):
         return None
     parts = body.reshape(inputs, outputs, -1)
-    made = [parts[:: 1 if number % 2 == 0 else -1, number] for number in range(outputs)]
-    body_in_blocks: bytes = np.stack(made).tobytes()
+    blocks = [parts[:: 1 if number % 2 == 0 else -1, number] for number in range(outputs)]
+    body_in_blocks: bytes = np.stack(blocks).tobytes()
     return weights[:_HEADER] + body_in_blocks
 
 
@@ -185,14 +185,14 @@ def _changed(
         if not operation.is_kernel:
             return {}
         known = operation.registers
-        found = {name: known[name] for name in (r.OFM_BLK_DEPTH_M1, r.BLOCKDEP) if name in known}
+        values = {name: known[name] for name in (r.OFM_BLK_DEPTH_M1, r.BLOCKDEP) if name in known}
         if any(base == r.WEIGHT_BASE for _, base, _, _ in constants(operation, "u85")):
-            found[r.WEIGHT_BASE] = new_weights.get(operation.at, operation.get(r.WEIGHT_BASE))
+            values[r.WEIGHT_BASE] = new_weights.get(operation.at, operation.get(r.WEIGHT_BASE))
         if operation.at in new_blocks:
-            found[r.OFM_BLK_DEPTH_M1] = new_blocks[operation.at]
+            values[r.OFM_BLK_DEPTH_M1] = new_blocks[operation.at]
         if operation.at in waits:
-            found[r.BLOCKDEP] = 0
-        return found
+            values[r.BLOCKDEP] = 0
+        return values
 
     commands = with_commands(arrays["cmd_data"], with_registers(words, operations, wanted))
     return {**arrays, "cmd_data": commands, "weight_data": np.frombuffer(bytes(block), np.uint8)}

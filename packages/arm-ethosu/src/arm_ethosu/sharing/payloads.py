@@ -45,10 +45,10 @@ def with_named_weights(
         payloads = [payload.pack(arrays) for arrays in shared]
         files.setdefault(_WEIGHTS, None)
     times = tuple(map(cycles, payloads)) if shared is not None and reordered and cycles is not None else ()
-    made = [payload.with_names(each, files) for each in payloads]
-    blocks = [block for _, named in made for block in named]
-    found = {block.name: NamedData(block.data, payload.ALIGNMENT, files[block.block]) for block in blocks}
-    return WithNames(tuple(each for each, _ in made), found, times)
+    pairs = [payload.with_names(each, files) for each in payloads]
+    blocks = [block for _, named in pairs for block in named]
+    store = {block.name: NamedData(block.data, payload.ALIGNMENT, files[block.block]) for block in blocks}
+    return WithNames(tuple(each for each, _ in pairs), store, times)
 
 
 def _unless_slower(cycles: Callable[[bytes], float], old: Arrays, new: Arrays) -> Arrays:

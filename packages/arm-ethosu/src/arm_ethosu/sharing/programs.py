@@ -36,13 +36,14 @@ def with_shared_weights(programs: Sequence[Arrays]) -> list[Arrays] | None:
         ToolError: the new commands could not be shown to do what the old ones do, which is a fault of this package.
     """
     pool = Pool()
-    taken = [_taken(arrays, pool) for arrays in programs]
+    streams = [_taken(arrays, pool) for arrays in programs]
     data = np.frombuffer(bytes(pool.data), np.uint8)
-    sharers = [arrays["weight_data"].size for arrays, known in zip(programs, taken, strict=True) if known is not None]
+    sharers = [arrays["weight_data"].size for arrays, known in zip(programs, streams, strict=True) if known is not None]
     if not pool.shared or data.size >= sum(sharers):
         return None
     return [
-        arrays if known is None else _moved(arrays, known, data) for arrays, known in zip(programs, taken, strict=True)
+        arrays if known is None else _moved(arrays, known, data)
+        for arrays, known in zip(programs, streams, strict=True)
     ]
 
 
@@ -160,13 +161,13 @@ class Moves:
 
 def _runs(parts: Iterable[Part], size: int) -> list[tuple[int, int]]:
     """What parts span, in whole units of alignment at the front; those that overlap are one."""
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for first, end in sorted({part.bounds for part in parts}):
         if first < 0 or end > size:
             raise UnreadableStream(f"bytes {first} to {end} are outside of the {size} of the constants")
         first -= first % ALIGNMENT
-        if found and first < found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
+        if runs and first < runs[-1][1]:
+            runs[-1] = runs[-1][0], max(runs[-1][1], end)
         else:
-            found.append((first, end))
-    return found
+            runs.append((first, end))
+    return runs

@@ -245,8 +245,8 @@ def _memories(operations: Sequence[Running]) -> list[Memory]:
 
 def _part(memory: Memory, active: Sequence[Running], waiting: Sequence[Running], speeds: dict[int, float]) -> float:
     """What part of their demand on a memory those get whose speed is not known yet."""
-    taken = sum(
-        rate * speeds[o.number] for o in active if o.number in speeds for found, rate in o.loads if found == memory
+    used = sum(
+        rate * speeds[o.number] for o in active if o.number in speeds for other, rate in o.loads if other == memory
     )
-    wanted = sum(rate for o in waiting for found, rate in o.loads if found == memory)
-    return max(_SMALL, memory.bandwidth - taken) / wanted if wanted else 1.0
+    wanted = sum(rate for o in waiting for other, rate in o.loads if other == memory)
+    return max(_SMALL, memory.bandwidth - used) / wanted if wanted else 1.0

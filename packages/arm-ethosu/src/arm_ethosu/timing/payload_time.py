@@ -71,10 +71,10 @@ class _Asked:
 
 def _ask(tosa: bytes, options: Mapping[str, Any], again: Callable[..., VelaOutput]) -> _Asked:
     flags = [*options["flags"], *([] if FLAG in options["flags"] else [FLAG])]
-    made = again(tosa, flags=flags)
-    if not made.debug_db:
+    output = again(tosa, flags=flags)
+    if not output.debug_db:
         raise ToolError("vela", f"wrote no debug database, although asked with {FLAG}")
-    return _Asked(read_layers(made.debug_db, made.arrays["cmd_data"]), made.cycles)
+    return _Asked(read_layers(output.debug_db, output.arrays["cmd_data"]), output.cycles)
 
 
 def _operators(timeline: Timeline, layers: Layers, listed: Sequence[Listed]) -> list[OperatorTime]:

@@ -135,22 +135,22 @@ def accuracy(
         judged = Model(program, spec, calls[0], calls[1], shown, judge)
         quantized = judged.quantize(chosen)
         comparison = judged.compare(quantized)
-        found = None if goal == Goal() else search(judged, quantized, comparison, goal)
+        outcome = None if goal == Goal() else search(judged, quantized, comparison, goal)
     if output is not None:
-        made = making(f"{model}, {scheme} on {target}", spec)
+        origin = making(f"{model}, {scheme} on {target}", spec)
         costs = _costs(judged, quantized)
-        write_page(output, page_data(made, *costs, comparison, found))
+        write_page(output, page_data(origin, *costs, comparison, outcome))
         say(f"note: the report is in {output}")
-    if found is not None:
-        say(f"note: the search {_spent(found)}")
-    failure = None if found is None else _failure(found, goal, budget, scheme)
+    if outcome is not None:
+        say(f"note: the search {_spent(outcome)}")
+    failure = None if outcome is None else _failure(outcome, goal, budget, scheme)
     if failure is not None:
         say(f"error: {failure}" + (f"; {config} was not written" if config else ""))
-    elif config is not None and found is not None and found.chosen is not None:
-        write_atomic(config, found.chosen.scheme.to_json())
+    elif config is not None and outcome is not None and outcome.chosen is not None:
+        write_atomic(config, outcome.chosen.scheme.to_json())
         say(f"note: the scheme is in {config}; compile it with --quantize {config}")
-    data = {"model": model, "target": target, "scheme": asdict(chosen), **_data(comparison, found)}
-    return Result(data, lambda console: _show(console, comparison, found), status=int(failure is not None))
+    data = {"model": model, "target": target, "scheme": asdict(chosen), **_data(comparison, outcome)}
+    return Result(data, lambda console: _show(console, comparison, outcome), status=int(failure is not None))
 
 
 def _costs(judged: Model, quantized: Quantized) -> tuple[Report | None, Figures | None, Sequence[DelegateTime]]:
@@ -172,28 +172,28 @@ def _costs(judged: Model, quantized: Quantized) -> tuple[Report | None, Figures 
         return None, None, ()
 
 
-def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str | None:
+def _failure(search: Search, goal: Goal, budget: str | None, scheme: str) -> str | None:
     """Why there is nothing to write; None if there is."""
-    if found.chosen is None:
-        best = max((p for p in found.points if p.cost <= found.bounds.most), key=lambda point: point.value)
+    if search.chosen is None:
+        best = max((p for p in search.points if p.cost <= search.bounds.most), key=lambda point: point.value)
         within = "" if budget is None else f"within {budget} "
         return (
-            f"{within}no scheme loses {goal.max_drop:g} at most: that needs {found.bounds.least:.4g}, and the best "
-            f"that was found has {best.value:.4g} at {_cost(best.cost, found)} {found.figure}"
+            f"{within}no scheme loses {goal.max_drop:g} at most: that needs {search.bounds.least:.4g}, and the best "
+            f"that was found has {best.value:.4g} at {_cost(best.cost, search)} {search.figure}"
         )
-    if goal.max_drop is None and not found.chosen.units:
-        others = len(found.points) - 1
-        inside = sum(point.cost <= found.bounds.most for point in found.points) - 1
+    if goal.max_drop is None and not search.chosen.units:
+        others = len(search.points) - 1
+        inside = sum(point.cost <= search.bounds.most for point in search.points) - 1
         return (
             f"of {others} schemes with layers in 16 bits that were measured, {inside} are within {budget}, and none of "
-            f"these raises the {_measure(found)}: {scheme} is kept"
+            f"these raises the {_measure(search)}: {scheme} is kept"
         )
     return None
 
 
-def _measure(found: Search) -> str:
+def _measure(search: Search) -> str:
     """Its name in a sentence."""
-    return "SQNR in dB" if found.measure == "SQNR, dB" else found.measure
+    return "SQNR in dB" if search.measure == "SQNR, dB" else search.measure
 
 
 def _where(row: OperatorError) -> str:
@@ -206,7 +206,7 @@ def _short(source: str) -> str:
     return Path(path).name if comma else ""
 
 
-def _data(comparison: Comparison, found: Search | None) -> dict[str, Any]:
+def _data(comparison: Comparison, search: Search | None) -> dict[str, Any]:
     data: dict[str, Any] = {
         "sqnr_db": None if comparison.sqnr_db is None else _finite(comparison.sqnr_db),
         "equal": comparison.equal,
@@ -216,21 +216,21 @@ def _data(comparison: Comparison, found: Search | None) -> dict[str, Any]:
         "samples": comparison.samples,
         "operators": [_plain(asdict(row)) for row in comparison.worst()],
     }
-    if found is not None:
+    if search is not None:
         data["search"] = {
-            "figure": found.figure,
-            "limit": _finite(found.bounds.most),
-            "least": _finite(found.bounds.least),
-            "points": [_point(point, found) for point in found.points],
-            "units": found.units,
-            "quantized": found.spent.quantized,
-            "estimated": found.spent.estimated,
-            "groups": [[asdict(unit) for unit in group] for group in found.groups],
+            "figure": search.figure,
+            "limit": _finite(search.bounds.most),
+            "least": _finite(search.bounds.least),
+            "points": [_point(point, search) for point in search.points],
+            "units": search.units,
+            "quantized": search.spent.quantized,
+            "estimated": search.spent.estimated,
+            "groups": [[asdict(unit) for unit in group] for group in search.groups],
         }
     return data
 
 
-def _point(point: Point, found: Search) -> dict[str, Any]:
+def _point(point: Point, search: Search) -> dict[str, Any]:
     return {
         "scheme": asdict(point.scheme),
         "units": list(point.units),
@@ -238,7 +238,7 @@ def _point(point: Point, found: Search) -> dict[str, Any]:
         "outputs": [_plain(asdict(output)) for output in point.outputs],
         "cost": point.cost,
         "pareto": point.pareto,
-        "chosen": point == found.chosen,
+        "chosen": point == search.chosen,
     }
 
 
@@ -265,7 +265,7 @@ def _output_figures(output: OutputError) -> tuple[str, str]:
     )
 
 
-def _show(console: Console, comparison: Comparison, found: Search | None) -> None:
+def _show(console: Console, comparison: Comparison, search: Search | None) -> None:
     rows = comparison.worst()
     figures = [] if comparison.metric is None else [f"metric {comparison.metric:g} (float {comparison.float_metric:g})"]
     if comparison.sqnr_db is not None:
@@ -290,40 +290,40 @@ def _show(console: Console, comparison: Comparison, found: Search | None) -> Non
     ]
     columns = ("operator", "SQNR, dB", "own, dB", "bits", "range", "saturated", "where")
     console.print(table(f"The worst {len(cells)}", columns, cells))
-    if found is None:
+    if search is None:
         return
     points = [
         (
             str(len(point.units)),
             f"{point.value:.4g}",
-            _cost(point.cost, found),
-            "chosen" if point == found.chosen else "" if point.pareto else "not worth it",
+            _cost(point.cost, search),
+            "chosen" if point == search.chosen else "" if point.pareto else "not worth it",
         )
-        for point in found.points
+        for point in search.points
     ]
-    console.print(table(_bounds(found), ("in 16 bits", found.measure, found.figure, ""), points))
-    groups = [("\n".join(u.name for u in group), "\n".join(_short(u.source) for u in group)) for group in found.groups]
+    console.print(table(_bounds(search), ("in 16 bits", search.measure, search.figure, ""), points))
+    groups = [("\n".join(u.name for u in group), "\n".join(_short(u.source) for u in group)) for group in search.groups]
     if groups:
         console.print(table("Units in 16 bits, each row together", ("units", "where"), groups))
 
 
-def _cost(number: float, found: Search) -> str:
+def _cost(number: float, search: Search) -> str:
     """A figure of the target: a memory may be a part of a KiB."""
-    return f"{number:,.2f}" if found.figure.endswith("_kib") else f"{number:,.0f}"
+    return f"{number:,.2f}" if search.figure.endswith("_kib") else f"{number:,.0f}"
 
 
-def _spent(found: Search) -> str:
+def _spent(search: Search) -> str:
     """What the search took, for people."""
-    spent = found.spent
+    spent = search.spent
     return (
-        f"among {found.units} units took {spent.seconds:,.0f} s: it quantized {spent.quantized} schemes and estimated "
+        f"among {search.units} units took {spent.seconds:,.0f} s: it quantized {spent.quantized} schemes and estimated "
         f"{spent.estimated}"
     )
 
 
-def _bounds(found: Search) -> str:
+def _bounds(search: Search) -> str:
     """What was asked for."""
-    parts = [f"{_cost(found.bounds.most, found)} {found.figure} at most"] if found.bounds.most < math.inf else []
-    if found.bounds.least > -math.inf:
-        parts.append(f"{found.measure} {found.bounds.least:.4g} at least")
+    parts = [f"{_cost(search.bounds.most, search)} {search.figure} at most"] if search.bounds.most < math.inf else []
+    if search.bounds.least > -math.inf:
+        parts.append(f"{search.measure} {search.bounds.least:.4g} at least")
     return ", ".join(parts)

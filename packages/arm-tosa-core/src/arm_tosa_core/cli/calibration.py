@@ -112,9 +112,9 @@ def _read(path: Path) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def _match(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]], names: list[str]) -> dict[str, np.ndarray[Any, Any]]:
-    for given in (names, [f"arr_{index}" for index in range(len(names))]):
-        if set(arrays) == set(given):
-            return {name: arrays[key] for name, key in zip(names, given, strict=True)}
+    for keys in (names, [f"arr_{index}" for index in range(len(names))]):
+        if set(arrays) == set(keys):
+            return {name: arrays[key] for name, key in zip(names, keys, strict=True)}
     expected = ", ".join(names)
     numbered = " to ".join(dict.fromkeys(("arr_0", f"arr_{len(names) - 1}")))
     there = f"the arrays {', '.join(sorted(arrays)[:_NAMED])}" if arrays else "no arrays"

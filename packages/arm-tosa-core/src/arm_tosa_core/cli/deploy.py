@@ -135,15 +135,15 @@ def _names(models: Sequence[str], given: Sequence[str]) -> list[str]:
 
 
 def _target(name: str | None, compiled: Iterable[Pte]) -> Target:
-    found = {target_of(delegate).name for program in compiled for delegate in program.delegates}
-    found |= {name} if name is not None else set()
-    if len(found) != 1:
+    names = {target_of(delegate).name for program in compiled for delegate in program.delegates}
+    names |= {name} if name is not None else set()
+    if len(names) != 1:
         raise UsageError(
-            f"firmware has one NPU, and --target and the .pte files name several: {', '.join(sorted(found))}"
-            if found
+            f"firmware has one NPU, and --target and the .pte files name several: {', '.join(sorted(names))}"
+            if names
             else "give --target: what to compile the models for, a name from `arm-tosa targets`"
         )
-    return plugins.target(found.pop())
+    return plugins.target(names.pop())
 
 
 def _result(folder: Path, board: str, done: Deployed) -> Result:

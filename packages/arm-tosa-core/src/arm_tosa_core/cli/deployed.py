@@ -32,17 +32,17 @@ def verify_firmware(folder: Path, arrays: Arrays) -> Result:
     Raises:
         UsageError, ToolError: as ``run_firmware``; or the folder lacks the TOSA graphs.
     """
-    found = _maker(folder).verify(folder, arrays)
+    verified = _maker(folder).verify(folder, arrays)
 
     def show(console: Console) -> None:
-        for row in found:
+        for row in verified:
             agrees = "agree" if not row.wrong else f"of which {row.wrong} differ: does not agree"
             console.print(
                 f"{row.model}, {row.output}: {row.size} numbers {agrees} with the TOSA reference model", markup=False
             )
 
-    failed = any(row.wrong for row in found)
-    return Result({"file": str(folder), "outputs": [asdict(row) for row in found]}, show, status=int(failed))
+    failed = any(row.wrong for row in verified)
+    return Result({"file": str(folder), "outputs": [asdict(row) for row in verified]}, show, status=int(failed))
 
 
 def _maker(folder: Path) -> Firmware:

@@ -88,8 +88,8 @@ def target_of(file: Path) -> Target | None:
             f"{file} is a compiled program: explain the model, or write its payloads to files with "
             f"`arm-tosa extract {file} -o FOLDER` and explain those"
         )
-    found = [target for target in plugins.targets().values() if target.compiler.suffix == file.suffix]
-    return next((target for target in found if target.host.plan), found[0] if found else None)
+    matching = [target for target in plugins.targets().values() if target.compiler.suffix == file.suffix]
+    return next((target for target in matching if target.host.plan), matching[0] if matching else None)
 
 
 def explain_payload(file: Path, target: Target, engine: str | None) -> Result:

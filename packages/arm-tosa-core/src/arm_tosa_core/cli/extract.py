@@ -25,17 +25,17 @@ def extract(
     data: DataFiles = None,
 ) -> Result:
     """Write each delegate's payload to a file in its own format: .tosa, or what its target makes, such as .vgf."""
-    found = read_program(program, data).delegates
-    if not found:
+    delegates = read_program(program, data).delegates
+    if not delegates:
         raise UsageError(f"{program} has no delegate: all of it runs on the CPU")
     by_backend = {target.compiler.backend_id: target for target in plugins.targets().values()}
     files = {}
-    for delegate in found:
+    for delegate in delegates:
         suffix, contents = _file(delegate, by_backend.get(delegate.backend_id))
         files[output / f"{program.stem}_{delegate.method}_{delegate.index}{suffix}"] = (delegate, contents)
-    taken = [path for path in files if path.exists()]
-    if taken and not force:
-        raise UsageError(f"{taken[0]} exists; give another folder or --force")
+    existing = [path for path in files if path.exists()]
+    if existing and not force:
+        raise UsageError(f"{existing[0]} exists; give another folder or --force")
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -65,10 +65,10 @@ def generate(
         ("bytes of the cache", f"{generator.cache_bytes:,}"),
         ("bytes that a token adds to it", f"{generator.row_bytes:,}"),
     ]
-    for length, found in estimates.items():
+    for length, estimate in estimates.items():
         where = f" in the first {length:,}" if len(estimates) > 1 else ""
-        rows.append((f"cycles per token{where}, estimated by the timing model", f"{found.cycles:,.0f}"))
-        rows.append((f"tokens per second on the device{where}, by this estimate", f"{1 / found.seconds:,.1f}"))
+        rows.append((f"cycles per token{where}, estimated by the timing model", f"{estimate.cycles:,.0f}"))
+        rows.append((f"tokens per second on the device{where}, by this estimate", f"{1 / estimate.seconds:,.1f}"))
     whole = estimates.get(generator.context)
 
     def show(console: Console) -> None:
@@ -83,7 +83,9 @@ def generate(
             "row_bytes": generator.row_bytes,
             "estimated_cycles_per_token": None if whole is None else round(whole.cycles),
             "estimated_tokens_per_second": None if whole is None else 1 / whole.seconds,
-            "estimated_cycles_by_length": {str(length): round(found.cycles) for length, found in estimates.items()},
+            "estimated_cycles_by_length": {
+                str(length): round(estimate.cycles) for length, estimate in estimates.items()
+            },
         },
         show,
     )
@@ -94,13 +96,13 @@ def _decoding(delegates: Sequence[Delegate], methods: Mapping[int, str]) -> dict
 
     Nothing where the target has no model, or part of the work is the CPU's.
     """
-    made = {}
+    estimates = {}
     for length, method in sorted(methods.items()):
-        found = [delegate for delegate in delegates if delegate.method == method]
-        if len(found) == 1:
+        matching = [delegate for delegate in delegates if delegate.method == method]
+        if len(matching) == 1:
             with suppress(UsageError):
-                made[length] = estimated(method, target_of(found[0]), found[0].payload).estimate
-    return made
+                estimates[length] = estimated(method, target_of(matching[0]), matching[0].payload).estimate
+    return estimates
 
 
 def _sampling(temperature: float, seed: int) -> Callable[[Any], int]:

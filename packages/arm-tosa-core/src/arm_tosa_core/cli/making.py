@@ -46,10 +46,10 @@ def _versions(target: str) -> dict[str, str]:
     for provider in providers:
         needs = [need for need in metadata.requires(provider) or () if "extra ==" not in need]
         names += [provider, *(re.split(r"[^\w.-]", need, maxsplit=1)[0] for need in needs)]
-    found = {"python": sys.version.split()[0]}
+    versions = {"python": sys.version.split()[0]}
     for name in dict.fromkeys(names):
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions

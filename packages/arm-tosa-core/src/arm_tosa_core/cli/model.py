@@ -66,15 +66,15 @@ def parse_parameters(model: str, words: Sequence[str]) -> dict[str, Any]:
     Raises:
         UsageError: a word without ``=``, or a key given twice.
     """
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for word in words:
         key, equals, text = word.partition("=")
         if not equals or not key.isidentifier():
             raise UsageError(f"{model}: behind the function write KEY=VALUE for its parameters, not {word!r}")
-        if key in found:
+        if key in parameters:
             raise UsageError(f"{model}: {key} is given twice")
-        found[key] = _parameter(text)
-    return found
+        parameters[key] = _parameter(text)
+    return parameters
 
 
 def _parameter(text: str) -> Any:
@@ -94,8 +94,8 @@ def load_function(text: str, option: str) -> Callable[..., Any]:
     path = Path(name)
     if not colon or path.suffix != ".py":
         raise UsageError(f"{option} {text!r}: write file.py:function")
-    found = _user_code(path, text, lambda: _function(path, function))
-    return lambda *args: _user_code(path, text, lambda: found(*args))
+    loaded = _user_code(path, text, lambda: _function(path, function))
+    return lambda *args: _user_code(path, text, lambda: loaded(*args))
 
 
 def _load_pt2(path: Path, trust: bool) -> ExportedProgram:
@@ -122,7 +122,7 @@ def _load_pt2(path: Path, trust: bool) -> ExportedProgram:
     except UsageError:
         raise
     except Exception as error:  # torch raises whatever its parsers do
-        schema = f" (its format is {found})" if (found := schema_of(data)) else ""
+        schema = f" (its format is {version})" if (version := schema_of(data)) else ""
         raise UsageError(
             f"{path} cannot be read: it is damaged, or was written by a newer PyTorch{schema} than the installed "
             f"{torch.__version__}: {type(error).__name__}: {_first_line(error)}"
@@ -133,15 +133,15 @@ def _call(path: Path, function: str, parameters: dict[str, Any]) -> tuple[torch.
     import torch
 
     def call() -> Any:
-        found = _function(path, function)
+        user_function = _function(path, function)
         if parameters:
-            _require_parameters(f"{path}:{function}", found, parameters)
-        return found(**parameters)
+            _require_parameters(f"{path}:{function}", user_function, parameters)
+        return user_function(**parameters)
 
-    made = _user_code(path, f"{path}:{function}", call)
-    if not (isinstance(made, tuple) and len(made) == 2):
-        raise UsageError(f"{path}:{function} must return (module, example_inputs), but returned {_describe(made)}")
-    module, inputs = made
+    result = _user_code(path, f"{path}:{function}", call)
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise UsageError(f"{path}:{function} must return (module, example_inputs), but returned {_describe(result)}")
+    module, inputs = result
     if not isinstance(module, torch.nn.Module):
         raise UsageError(f"{path}:{function} must return an nn.Module first, but returned {_describe(module)}")
     if isinstance(inputs, torch.Tensor) or not isinstance(inputs, (tuple, list)):
@@ -226,8 +226,8 @@ _ADVICE = {
 
 def _line_that_failed(model: str, error: Exception) -> str:
     """The user's line: the one that the report of ``torch.export`` names, or the last of the user's file that ran."""
-    if found := re.search(r'call raised this error:\n\s*File "(.+)", line (\d+), in .+\n\s*(.+)', str(error)):
-        return f"{Path(found[1]).name}:{found[2]}, {found[3].rstrip(':')}: "
+    if match := re.search(r'call raised this error:\n\s*File "(.+)", line (\d+), in .+\n\s*(.+)', str(error)):
+        return f"{Path(match[1]).name}:{match[2]}, {match[3].rstrip(':')}: "
     file = Path(model.rpartition(":")[0]).resolve()
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == file]
     return f"{file.name}:{lines[-1].lineno}, {lines[-1].line}: " if lines else ""
@@ -252,10 +252,10 @@ def _distinct(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _drop(printed: io.StringIO, text: str) -> None:
-    kept = printed.getvalue().replace(text, "")
+    rest = printed.getvalue().replace(text, "")
     printed.seek(0)
     printed.truncate()
-    printed.write(kept)
+    printed.write(rest)
 
 
 def _require_cpu(model: str, named: dict[str, torch.Tensor]) -> None:

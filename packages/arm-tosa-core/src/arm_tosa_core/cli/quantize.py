@@ -109,25 +109,25 @@ def _quantize(
         raise UsageError("the model was saved without example inputs; give data with --calibration")
     quantizer = _scheme(quantization).quantizer(spec)
     with progress() as shown:
-        made = quantize_program(
+        quantized = quantize_program(
             program,
             quantizer,
             data,
             progress=lambda done: shown("calibrating", done, len(data)),
         )
-    for name, place in made.states.items():
+    for name, place in quantized.states.items():
         say(f"note: by its name, input {name!r} is output {place} of the call before: both have one scale")
-    if decided := summary(made.report):
+    if decided := summary(quantized.report):
         say(f"note: quantization changed operators: {decided}. `compile --json` lists them")
     args, kwargs = program.example_inputs or data[0]
-    exported = torch.export.export(made.converted, args, kwargs, dynamic_shapes=dynamic_shapes(program))
+    exported = torch.export.export(quantized.converted, args, kwargs, dynamic_shapes=dynamic_shapes(program))
     if not costs:
-        return Prepared(exported, made.report)
+        return Prepared(exported, quantized.report)
     with progress() as shown:
         cost = decision_costs(
-            program, quantizer, data, made.report, progress=lambda *step: shown("estimating decisions", *step)
+            program, quantizer, data, quantized.report, progress=lambda *step: shown("estimating decisions", *step)
         )
-    return Prepared(exported, made.report, cost)
+    return Prepared(exported, quantized.report, cost)
 
 
 def _scheme(quantization: str) -> Scheme:

@@ -118,12 +118,12 @@ def say(text: str) -> None:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, heads: bool = True) -> Table:
     """A table of plain text cells, with or without the heads of its columns."""
-    made = Table(title=escape(title) or None, title_justify="left", min_width=len(title), show_header=heads)
+    grid = Table(title=escape(title) or None, title_justify="left", min_width=len(title), show_header=heads)
     for column in columns:
-        made.add_column(escape(column), overflow="fold")  # a cut-off name is of no use
+        grid.add_column(escape(column), overflow="fold")  # a cut-off name is of no use
     for row in rows:
-        made.add_row(*(escape(cell) for cell in row))
-    return made
+        grid.add_row(*(escape(cell) for cell in row))
+    return grid
 
 
 class _Console(Console):

@@ -24,20 +24,20 @@ def rows_of(results: Sequence[Result]) -> tuple[list[str], list[list[str]]]:
 
 
 def _cells(result: Result) -> dict[str, str]:
-    point, found = result.point, result.outcome
+    point, outcome = result.point, result.outcome
     cells = {"target": point.target, "quantize": point.scheme}
     if options := "\n".join(f"{key}={value}" for key, value in (*point.parameters, *point.options)):
         cells["options"] = options
-    return cells | (_figures(found) if isinstance(found, Evaluation) else {})
+    return cells | (_figures(outcome) if isinstance(outcome, Evaluation) else {})
 
 
-def _figures(found: Evaluation) -> dict[str, str]:
-    figures, accuracy = found.figures, found.accuracy
+def _figures(evaluation: Evaluation) -> dict[str, str]:
+    figures, accuracy = evaluation.figures, evaluation.accuracy
     cells = {".pte": _kib(figures.file_bytes)}
     if figures.on_cpu:
         cells["on CPU"] = f"{figures.on_cpu:,} operators"
-    if found.latency is not None:
-        cells["latency"] = f"{found.latency * 1e3:,.3f} ms"
+    if evaluation.latency is not None:
+        cells["latency"] = f"{evaluation.latency * 1e3:,.3f} ms"
     if figures.sram_bytes is not None:
         cells["SRAM"] = _kib(figures.sram_bytes)
     if accuracy is None:
@@ -69,7 +69,7 @@ def command_of(point: Point, sources: FileSources) -> str:
 
 def json_of(result: Result, sources: FileSources) -> dict[str, Any]:
     """A result as JSON values; infinity, which JSON lacks, is null."""
-    point, found = result.point, result.outcome
+    point, outcome = result.point, result.outcome
     data: dict[str, Any] = {
         "target": point.target,
         "quantize": point.scheme,
@@ -77,12 +77,12 @@ def json_of(result: Result, sources: FileSources) -> dict[str, Any]:
         "parameters": dict(point.parameters),
         "command": command_of(point, sources),
     }
-    if isinstance(found, Failure):
-        return {**data, "error": found.reason}
-    accuracy = None if found.accuracy is None else {k: _finite(v) for k, v in asdict(found.accuracy).items()}
-    if accuracy is not None and found.accuracy is not None:
-        accuracy["drop"] = found.accuracy.drop
-    return {**data, "figures": found.figures.to_json(), "latency_s": found.latency, "accuracy": accuracy}
+    if isinstance(outcome, Failure):
+        return {**data, "error": outcome.reason}
+    accuracy = None if outcome.accuracy is None else {k: _finite(v) for k, v in asdict(outcome.accuracy).items()}
+    if accuracy is not None and outcome.accuracy is not None:
+        accuracy["drop"] = outcome.accuracy.drop
+    return {**data, "figures": outcome.figures.to_json(), "latency_s": outcome.latency, "accuracy": accuracy}
 
 
 def _finite(value: float | None) -> float | None:

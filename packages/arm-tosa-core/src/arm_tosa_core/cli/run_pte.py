@@ -60,8 +60,8 @@ def run_pte(
                 raise
             raise UsageError(with_log(problem.read_text("utf-8"), error.output)) from None
         _tell_of_nan(file, arrays)
-        made = sorted(folder.glob("*.out.npy"), key=lambda path: int(path.name.partition(".")[0]))
-        return [read_array(path) for path in made], read_events((folder / _DUMP).read_bytes()) if profile else []
+        outputs = sorted(folder.glob("*.out.npy"), key=lambda path: int(path.name.partition(".")[0]))
+        return [read_array(path) for path in outputs], read_events((folder / _DUMP).read_bytes()) if profile else []
 
 
 def _tell_of_nan(file: Path, arrays: Arrays) -> None:
@@ -104,22 +104,22 @@ def _outputs(file: Path, pte: Pte, program: Any, arrays: Arrays) -> Arrays:
         tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
     except TypeError as error:
         raise UsageError(f"an input's elements are of a type that PyTorch does not have: {error}") from error
-    taken = pte.inputs["forward"]
-    _check_inputs(file, forward.metadata, tensors, taken)
-    tensors = [arranged(tensor, expected) for tensor, expected in zip(tensors, taken, strict=True)]
+    formats = pte.inputs["forward"]
+    _check_inputs(file, forward.metadata, tensors, formats)
+    tensors = [arranged(tensor, expected) for tensor, expected in zip(tensors, formats, strict=True)]
     with logged(f"running {file} failed", in_child=True):
         results = forward.execute(tensors)
     return [result.numpy() if isinstance(result, torch.Tensor) else np.asarray(result) for result in results]
 
 
-def _check_inputs(file: Path, metadata: Any, tensors: list[Any], taken: list[InputTensor | None]) -> None:
+def _check_inputs(file: Path, metadata: Any, tensors: list[Any], formats: list[InputTensor | None]) -> None:
     count = metadata.num_inputs()
     if count != len(tensors):
         raise UsageError(f"{file} takes {count} --input, one for each input; {len(tensors)} given")
     for index, tensor in enumerate(tensors):
         expected = metadata.input_tensor_meta(index)
         shape, largest = tuple(tensor.shape), tuple(expected.sizes())
-        bounded = getattr(taken[index], "bounded", False)
+        bounded = getattr(formats[index], "bounded", False)
         smaller = bounded and len(shape) == len(largest) and all(map(operator.le, shape, largest))
         if shape != largest and not smaller:
             bound = "at most " if bounded else ""

@@ -97,21 +97,21 @@ def sweep(
     sources = sources_of(model, calibration, evaluate, metric, trust)
     _require_data(limits, evaluate, metric)
     require_page(output)
-    given = read_space(space)
-    for parameters in given.all_parameters():
+    chosen = read_space(space)
+    for parameters in chosen.all_parameters():
         sources.require(dict(parameters))
     if dask is not None and (workers is not None or memory is not None):
         raise UsageError(
             "--workers and --memory are for processes on this machine; the workers of --dask have their own"
         )
     folder = study or Path(f"{Path(model.rpartition(':')[0] if '.py:' in model else model).stem}.sweep")
-    wanted = min(points, len(given))
-    say(f"note: trying {wanted} of {len(given)} points; results are kept in {folder}")
+    wanted = min(points, len(chosen))
+    say(f"note: trying {wanted} of {len(chosen)} points; results are kept in {folder}")
     engine = _engine(dask, min(workers or default_workers(), wanted), memory)
     try:
         with progress() as shown:
             results = sweep_points(
-                given,
+                chosen,
                 sources,
                 folder,
                 engine,
@@ -122,8 +122,8 @@ def sweep(
             )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; what was found is in {folder}: the same command goes on") from None
-    found = answer(results, list(given.targets), limits)
-    return _result(results, found, given, sources, limits, output)
+    best = answer(results, list(chosen.targets), limits)
+    return _result(results, best, chosen, sources, limits, output)
 
 
 def _require_data(limits: Limits, evaluate: str | None, metric: str | None) -> None:
@@ -143,19 +143,19 @@ def _engine(dask: str | None, workers: int, memory: str | None) -> Engine:
 
 def _result(
     results: Sequence[PointResult],
-    found: Answer,
+    best: Answer,
     space: Space,
     sources: FileSources,
     limits: Limits,
     output: Path | None,
 ) -> Result:
     known = [result for result in results if isinstance(result.outcome, Evaluation)]
-    title = f"Pareto front: {len(found.front)} of {len(known)} points"
-    heads, rows = rows_of(found.front)
-    verdict = _verdict(found, limits, sources)
-    failed = [_failure(group) for group in found.failures]
+    title = f"Pareto front: {len(best.front)} of {len(known)} points"
+    heads, rows = rows_of(best.front)
+    verdict = _verdict(best, limits, sources)
+    failed = [_failure(group) for group in best.failures]
     if output is not None:
-        commands = [command_of(result.point, sources) for result in found.front]
+        commands = [command_of(result.point, sources) for result in best.front]
         notes = [*verdict, *failed]
         write_atomic(output, page(f"{sources.model}: {title}", heads, rows, commands=commands, notes=notes))
         say(f"note: the page is in {output}")
@@ -169,13 +169,13 @@ def _result(
         "model": sources.model,
         "points": len(results),
         "of": len(space),
-        "front": [json_of(result, sources) for result in found.front],
-        "chosen": None if found.chosen is None else json_of(found.chosen, sources),
-        "nearest": None if found.nearest is None else json_of(found.nearest, sources),
-        "missed": {miss.limit: miss.text for miss in found.missed},
+        "front": [json_of(result, sources) for result in best.front],
+        "chosen": None if best.chosen is None else json_of(best.chosen, sources),
+        "nearest": None if best.nearest is None else json_of(best.nearest, sources),
+        "missed": {miss.limit: miss.text for miss in best.missed},
         "results": [json_of(result, sources) for result in results],
     }
-    return Result(data, show, status=int(bool(limits) and found.chosen is None))
+    return Result(data, show, status=int(bool(limits) and best.chosen is None))
 
 
 def _failure(group: Sequence[PointResult]) -> str:
@@ -187,15 +187,15 @@ def _failure(group: Sequence[PointResult]) -> str:
     return f"{len(group)} points failed, such as {first.point}: {first.outcome.line}"
 
 
-def _verdict(found: Answer, limits: Limits, sources: FileSources) -> list[str]:
+def _verdict(best: Answer, limits: Limits, sources: FileSources) -> list[str]:
     """The answer in words."""
     if not limits:
-        return ["Each row's command: --json, or -o FILE.html"] if found.front else []
-    if found.chosen is not None:
-        point = found.chosen.point
+        return ["Each row's command: --json, or -o FILE.html"] if best.front else []
+    if best.chosen is not None:
+        point = best.chosen.point
         return [f"The cheapest that meets the limits is {point}:", f"  {command_of(point, sources)}"]
-    if found.nearest is None:
+    if best.nearest is None:
         return ["Impossible: nothing could be compiled."]
-    missed = "; ".join(f"{miss.limit} is {miss.text}" for miss in found.missed)
-    point = found.nearest.point
+    missed = "; ".join(f"{miss.limit} is {miss.text}" for miss in best.missed)
+    point = best.nearest.point
     return [f"Impossible. The nearest is {point}: {missed}", f"  {command_of(point, sources)}"]

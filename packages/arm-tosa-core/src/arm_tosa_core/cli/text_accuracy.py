@@ -40,7 +40,7 @@ def text_accuracy(
     from ..llm import evaluate_llm
     from ..llm.tokenizer import read_tokenizer
 
-    found = evaluate_llm(
+    figures = evaluate_llm(
         load_function(model, "MODEL")(),
         target=spec,
         context=context,
@@ -52,13 +52,13 @@ def text_accuracy(
 
     def show(console: Console) -> None:
         console.print(
-            f"perplexity {found.perplexity:.4g} (float {found.float_perplexity:.4g}), "
-            f"{100 * found.same_choice:.1f} % of the preferred tokens are equal, {found.tokens:,} tokens",
+            f"perplexity {figures.perplexity:.4g} (float {figures.float_perplexity:.4g}), "
+            f"{100 * figures.same_choice:.1f} % of the preferred tokens are equal, {figures.tokens:,} tokens",
             markup=False,
         )
 
     data = {"model": model, "target": spec.target().name, "scheme": asdict(scheme), "context": context}
-    return Result({**data, **asdict(found)}, show)
+    return Result({**data, **asdict(figures)}, show)
 
 
 def _text(path: Path) -> str:

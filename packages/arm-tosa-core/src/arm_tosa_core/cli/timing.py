@@ -144,8 +144,8 @@ def _rows(timed: Sequence[Timed]) -> Iterator[dict[str, Any]]:
                 "ts": start + span.begin * scale,
                 "dur": (span.end - span.begin) * scale,
             }
-            found = _operator(span, one.estimate)
-            where = {"operator": found.name, "source": found.source} if found is not None else {}
+            operator = _operator(span, one.estimate)
+            where = {"operator": operator.name, "source": operator.source} if operator is not None else {}
             arguments = {"begin_cycle": round(span.begin), "end_cycle": round(span.end), **where}
             yield {**row, "pid": _ESTIMATES, "tid": units.index(span.unit) + 1, "args": arguments}
         start += one.estimate.cycles * scale

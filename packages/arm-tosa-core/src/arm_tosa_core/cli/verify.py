@@ -104,8 +104,8 @@ def _with_whole(result: Result, file: Path, inputs: Sequence[Path], data: Sequen
     from ..flow.whole_program import differences  # late: it loads PyTorch
 
     files = {path.name: path.read_bytes() for path in data}
-    found = differences(file.read_bytes(), load_program(model), _tensors(inputs), data_files=files)
-    return with_whole(result, found, delegates_agree=bool(result.data["graphs"]) and not result.status)
+    unequal = differences(file.read_bytes(), load_program(model), _tensors(inputs), data_files=files)
+    return with_whole(result, unequal, delegates_agree=bool(result.data["graphs"]) and not result.status)
 
 
 def _tensors(paths: Sequence[Path]) -> list[Any] | None:
@@ -134,9 +134,9 @@ def _jobs(file: Path, tosa: Path | None, name: str | None, data: Sequence[Path] 
         raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa, and it is no folder")
     if name is not None:
         raise UsageError(f"{file} is compiled already: give no --target")
-    found = read_program(file, data).delegates
-    targets = [target_of(delegate) for delegate in found]
-    folder = tosa or _artifacts(file, found)
+    delegates = read_program(file, data).delegates
+    targets = [target_of(delegate) for delegate in delegates]
+    folder = tosa or _artifacts(file, delegates)
     if folder is None:
         raise UsageError(
             f"{file} does not hold its TOSA graphs, and the folder of `compile --artifacts` does not lie beside it: "
@@ -145,16 +145,16 @@ def _jobs(file: Path, tosa: Path | None, name: str | None, data: Sequence[Path] 
     paths = _graphs(folder, [target.name for target in targets])
     return [
         _Job(f"delegate {delegate.index} of {delegate.method!r}", read_tosa(path), target, delegate.payload)
-        for delegate, target, path in zip(found, targets, paths, strict=True)
+        for delegate, target, path in zip(delegates, targets, paths, strict=True)
     ]
 
 
-def _artifacts(file: Path, found: Sequence[Delegate]) -> Path | None:
+def _artifacts(file: Path, delegates: Sequence[Delegate]) -> Path | None:
     """The folder in which the compiler left the TOSA graphs: it is called as the program says, and lies beside it.
 
     None: there is none.
     """
-    for delegate in found:
+    for delegate in delegates:
         name = dict(delegate.compile_specs).get("debug_artifact_path", b"").decode(errors="replace")
         with suppress(UsageError):  # a path of another machine, where executorch.backends.arm wrote the program
             if (folder := foreign.inside(file.parent, name)).is_dir():
@@ -164,15 +164,15 @@ def _artifacts(file: Path, found: Sequence[Delegate]) -> Path | None:
 
 def _graphs(path: Path, names: Sequence[str]) -> list[Path]:
     """The TOSA file of each delegate, in order."""
-    found = [path]
+    graphs = [path]
     if path.is_dir():
         numbered = [folder for folder in path.glob("delegate_*") if re.fullmatch(r"delegate_\d+", folder.name)]
         folders = sorted(numbered, key=lambda folder: int(folder.name.rpartition("_")[2]))
-        found = [file for folder in folders for file in (folder / f"{name}.tosa" for name in dict.fromkeys(names))]
-        found = [file for file in found if file.is_file()]
-    if len(found) != len(names):
-        raise UsageError(f"the program has {len(names)} delegates, and {path} holds {len(found)} TOSA graphs for them")
-    return found
+        graphs = [file for folder in folders for file in (folder / f"{name}.tosa" for name in dict.fromkeys(names))]
+        graphs = [file for file in graphs if file.is_file()]
+    if len(graphs) != len(names):
+        raise UsageError(f"the program has {len(names)} delegates, and {path} holds {len(graphs)} TOSA graphs for them")
+    return graphs
 
 
 def _row(job: _Job, graph: Graph, arrays: Arrays) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..flow.whole_program import OutputDifference
 
 
-def with_whole(result: Result, found: Sequence[OutputDifference], *, delegates_agree: bool = False) -> Result:
+def with_whole(result: Result, unequal: Sequence[OutputDifference], *, delegates_agree: bool = False) -> Result:
     """The result, which also says whether the outputs are PyTorch's; its status is 1 if they are not.
 
     Args:
@@ -24,10 +24,10 @@ def with_whole(result: Result, found: Sequence[OutputDifference], *, delegates_a
 
     def show(console: Console) -> None:
         result.show(console)
-        for difference in found:
+        for difference in unequal:
             console.print(f"whole program: {difference}{where if delegates_agree else ''}", markup=False)
-        if not found:
+        if not unequal:
             console.print("whole program: the outputs agree with PyTorch")
 
-    data = {**result.data, "whole_program": {"agrees": not found, "outputs": list(map(asdict, found))}}
-    return replace(result, data=data, show=show, status=int(bool(found)) or result.status)
+    data = {**result.data, "whole_program": {"agrees": not unequal, "outputs": list(map(asdict, unequal))}}
+    return replace(result, data=data, show=show, status=int(bool(unequal)) or result.status)

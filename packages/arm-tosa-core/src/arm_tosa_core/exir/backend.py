@@ -49,14 +49,14 @@ def preprocess_methods(
     for spec in (spec for specs in compile_specs.values() for spec in specs):
         if spec not in kinds:
             kinds.append(spec)
-    made: dict[str, list[PreprocessResult]] = {name: [PreprocessResult()] * len(of) for name, of in programs.items()}
+    placed: dict[str, list[PreprocessResult]] = {name: [PreprocessResult()] * len(of) for name, of in programs.items()}
     for kind in kinds:
         places = {name: [i for i, spec in enumerate(specs) if spec == kind] for name, specs in compile_specs.items()}
         results = _preprocess_all([[programs[name][i] for i in each] for name, each in places.items()], kind)
         for (name, each), of_method in zip(places.items(), results, strict=True):
             for i, result in zip(each, of_method, strict=True):
-                made[name][i] = result
-    return made
+                placed[name][i] = result
+    return placed
 
 
 def _preprocess_all(
@@ -139,16 +139,16 @@ def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> tup
         if mode is ArmCompileSpec.DebugMode.JSON:
             write_debug_info(folder, graph)
     try:
-        made = _in_detail(tosa, target, options)
+        detail = _in_detail(tosa, target, options)
     except MiscompiledError as error:
         source = origin_of(names.get(error.tensor)).source
         raise (error.at(source) if source else error) from None
-    check_ports(graph, made.payload, target)
+    check_ports(graph, detail.payload, target)
     if folder is not None and target.compiler.compile_in_detail is not None:
-        write_layer_costs(folder, target, tosa, made.layers)
+        write_layer_costs(folder, target, tosa, detail.layers)
     if folder is not None:
         note_files(folder)
-    return made.payload, CompiledDelegate.of(made, names)
+    return detail.payload, CompiledDelegate.of(detail, names)
 
 
 def _in_detail(tosa: bytes, target: Target, options: Mapping[str, str]) -> Compiled:
@@ -172,8 +172,8 @@ def backend_class(target: Target) -> type[Any]:
     if not target.compiler.backend:
         return _general_backend(target.compiler.backend_id)
     module, _, name = target.compiler.backend.partition(":")
-    found: type[Any] = getattr(importlib.import_module(module), name)
-    return found
+    loaded: type[Any] = getattr(importlib.import_module(module), name)
+    return loaded
 
 
 def make_found(target: Target) -> None:

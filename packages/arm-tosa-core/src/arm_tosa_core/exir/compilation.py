@@ -146,8 +146,8 @@ class Compilation:
         """Gives each region its own constants, and only what it reads; narrows int64 where regions begin and end."""
         if not self.editable:
             return
-        while (made := without_unread(self.program, self.analysis)) is not None:
-            self.program = made
+        while (program := without_unread(self.program, self.analysis)) is not None:
+            self.program = program
             self._analyse(editable=True)
         if needs_edits(self.program, self.analysis):
             self._edit_copy()
@@ -170,16 +170,16 @@ class Compilation:
         """
         outside = {node.target for node in self.analysis.calls if _is_outside(node, self.analysis)}
         if self.decompose_rest and outside:
-            kept = {node.target for node in self.analysis.accepted} - outside
-            table = {target: made for target, made in default_decompositions().items() if target not in kept}
+            delegated = {node.target for node in self.analysis.accepted} - outside
+            table = {target: made for target, made in default_decompositions().items() if target not in delegated}
             if chosen := {target for target in outside if target in table or _is_composite(target)}:
                 self.program = decompose(self.program, table, chosen)  # the parts in turn by all of the table
                 if any(map(is_uninitialized, self.program.graph.nodes)):
                     self.program = with_zeros(self.program)
                 self._analyse(editable=False)
         mends = self.editable or self.decompose_rest
-        if mends and (made := without_remainders(self.program, self.analysis.accepted)) is not None:
-            self.program = made
+        if mends and (mended := without_remainders(self.program, self.analysis.accepted)) is not None:
+            self.program = mended
             self._analyse(editable=False)
 
     def _lay_out(self) -> None:
@@ -187,11 +187,11 @@ class Compilation:
 
         In ExecuTorch's own flow, where views become copies by themselves, only copies are left to be inserted.
         """
-        while (self.editable or self.decompose_rest) and (found := layout(self.program, self.analysis.accepted)):
-            if not self.decompose_rest and not (found.copies or found.constants):
+        while (self.editable or self.decompose_rest) and (moves := layout(self.program, self.analysis.accepted)):
+            if not self.decompose_rest and not (moves.copies or moves.constants):
                 return
             twins = self._edit_copy()
-            found.apply(self.program, twins)
+            moves.apply(self.program, twins)
             self._analyse(editable=False)
             if not self.decompose_rest:
                 return

@@ -96,12 +96,12 @@ def added_up(
     """The figures of delegates that run one after the other."""
 
     def joined(name: str, join: Callable[[Iterable[float]], float], unit: int = 1) -> float | None:
-        found = [said.figures[name] * unit for said in compiled if name in said.figures]
-        return join(found) if found and len(found) == len(compiled) else None
+        values = [said.figures[name] * unit for said in compiled if name in said.figures]
+        return join(values) if values and len(values) == len(compiled) else None
 
     def size(name: str, join: Callable[[Iterable[float]], float]) -> int | None:
-        found = joined(name, join, _KIB)
-        return None if found is None else round(found)
+        total = joined(name, join, _KIB)
+        return None if total is None else round(total)
 
     def constants_in(memory: str) -> int:
         return round(sum(said.figures.get(f"constants_in_{memory.lower()}_kib", 0.0) for said in compiled) * _KIB)

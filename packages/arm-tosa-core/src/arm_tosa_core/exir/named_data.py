@@ -48,13 +48,13 @@ def with_named_data(payloads: Sequence[Sequence[bytes]], target: Target, file: s
     groups = [
         target.compiler.with_names(group, file) for group in ([flat] if several else [[payload] for payload in flat])
     ]
-    made = iter(payload for group in groups for payload in group.payloads)
+    remaining = iter(payload for group in groups for payload in group.payloads)
     times = iter(cycles for group in groups for cycles in group.cycles)
     entries = [(name, item.data, item.alignment, item.file) for group in groups for name, item in group.named.items()]
     store = named_data_store(entries) if entries else None
     timed = any(group.cycles for group in groups)
     return Placed(
-        [[next(made) for _ in method] for method in payloads],
+        [[next(remaining) for _ in method] for method in payloads],
         store,
         [[next(times) for _ in method] for method in payloads] if timed else None,
     )

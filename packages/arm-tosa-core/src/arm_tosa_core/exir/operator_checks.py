@@ -47,14 +47,14 @@ def node_checks(supports: Sequence[OperatorSupportBase]) -> Callable[[ExportedPr
 
 def _edge_names(program: ExportedProgram) -> dict[Node, str]:
     """What the edge dialect would call nodes of the ATen dialect: the operator's name, counted."""
-    found: dict[Node, str] = {}
+    names: dict[Node, str] = {}
     counts: Counter[str] = Counter()
     for node in program.graph.nodes:
         if isinstance(node.target, OpOverload):
             base = str(node.target).replace(".", "_").lower()
-            found[node] = f"{base}_{counts[base]}" if counts[base] else base
+            names[node] = f"{base}_{counts[base]}" if counts[base] else base
             counts[base] += 1
-    return found
+    return names
 
 
 @contextmanager

@@ -101,9 +101,9 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         if self._asked != asked:  # ExecuTorch asks twice
             note_least(ep, self._least)
             accepted = self.compilation(ep, editable=False).run(Stage.LOWER).analysis.accepted
-            taken = {n.target for n in nodes if n in accepted}
+            delegated = {n.target for n in nodes if n in accepted}
             parted = {n.target for n in nodes if n not in accepted or _gives_scalars(n) or _mixes_types(n)}
-            self._kept = sorted(taken - parted, key=str)
+            self._kept = sorted(delegated - parted, key=str)
             self._asked = asked
         return list(self._kept), None
 

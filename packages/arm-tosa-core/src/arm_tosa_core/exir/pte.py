@@ -101,7 +101,7 @@ def read(pte: bytes, files: Sequence[bytes] = ()) -> Pte:
     """
     program, named = read_tables(pte)
     plans = [(plan.name, delegate) for plan in program.execution_plan for delegate in plan.delegates]
-    found = [
+    delegates = [
         Delegate(
             backend_id=delegate.id,
             payload=bytes(program.backend_delegate_data[delegate.processed.index].data),
@@ -114,7 +114,7 @@ def read(pte: bytes, files: Sequence[bytes] = ()) -> Pte:
     inputs = {plan.name: [_input(plan.values[index].val) for index in plan.inputs] for plan in program.execution_plan}
     for file in files:
         named |= _read_file(file)
-    return Pte(pte, [_whole(delegate, named) for delegate in found] if named else found, inputs, named)
+    return Pte(pte, [_whole(delegate, named) for delegate in delegates] if named else delegates, inputs, named)
 
 
 def _read_file(file: bytes) -> dict[str, bytes]:
@@ -122,15 +122,15 @@ def _read_file(file: bytes) -> dict[str, bytes]:
     if file[4:6] != b"FT":
         raise UsageError(f"not a .ptd: bytes 4 to 8 are {file[4:8]!r} instead of b'FT01' or the like")
     try:
-        found = read_data_file(file)
+        blocks = read_data_file(file)
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise UsageError(f"damaged .ptd of {len(file)} bytes, compile the program again: {reason}") from error
-    for name, data in found.items():
+    for name, data in blocks.items():
         # What the compiler puts there is called after its digest; constants of the CPU have other names.
         if re.fullmatch("[0-9a-f]{64}", name) and hashlib.sha256(data).hexdigest() != name:
             raise UsageError(f"damaged .ptd of {len(file)} bytes, copy it again: the data {name} has another digest")
-    return found
+    return blocks
 
 
 def _whole(delegate: Delegate, named: Mapping[str, bytes]) -> Delegate:

@@ -100,10 +100,10 @@ class Report:
                 continue
             edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
             reads = {name: None for n in node.all_input_nodes for name in makers.get(n, ())}
-            made = canonical(node.target)
+            operator = canonical(node.target)
             row = Row(
                 node.name,
-                made,
+                operator,
                 source_line(node),
                 module=module_path(node),
                 inputs=tuple(reads),
@@ -111,7 +111,7 @@ class Report:
                 classes=module_classes(node),
             )
             # ExecuTorch makes a tensor of a number and casts it: no operator of the model, and none at run time.
-            passing = edge or made == "getitem" or (node in analysis.constant and is_cast(node.target))
+            passing = edge or operator == "getitem" or (node in analysis.constant and is_cast(node.target))
             makers[node] = reads if passing else {node.name: None}
             if node in analysis.accepted:
                 if not edge and not (node in analysis.constant and is_cast(node.target)):

@@ -24,9 +24,11 @@ def main(folder: Path) -> None:
     data = sorted(folder.glob("*.ptd"))
     pte = read((folder / "program.pte").read_bytes(), [file.read_bytes() for file in data])
     method = load_method(load_program(pte, "the program", data=data), "forward", "the program")
-    given = torch.load(folder / "inputs.pt", weights_only=True)
+    inputs = torch.load(folder / "inputs.pt", weights_only=True)
     with logged("running the program failed"):
-        results = method.execute([arranged(x, taken) for x, taken in zip(given, pte.inputs["forward"], strict=True)])
+        results = method.execute(
+            [arranged(x, expected) for x, expected in zip(inputs, pte.inputs["forward"], strict=True)]
+        )
     torch.save([x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in results], folder / "outputs.pt")
 
 

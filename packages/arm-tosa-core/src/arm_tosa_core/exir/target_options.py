@@ -22,19 +22,19 @@ def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSp
     known = _keywords(target.compiler.compile_spec)
     for key in options:
         require_option(target.name, key, known)
-    made = target.compiler.compile_spec(**{key: _value(key, text, known[key]) for key, text in options.items()})
-    return checked_spec(made, target)
+    spec = target.compiler.compile_spec(**{key: _value(key, text, known[key]) for key, text in options.items()})
+    return checked_spec(spec, target)
 
 
-def checked_spec(made: CompileSpec, target: Target) -> ArmCompileSpec:
+def checked_spec(spec: CompileSpec, target: Target) -> ArmCompileSpec:
     """What a plugin says is a compile spec.
 
     Raises:
         UsageError: it is none.
     """
-    if isinstance(made, ArmCompileSpec):
-        return made
-    raise UsageError(f"a compile spec of target {target.name!r} is an ArmCompileSpec, not {type(made).__name__}")
+    if isinstance(spec, ArmCompileSpec):
+        return spec
+    raise UsageError(f"a compile spec of target {target.name!r} is an ArmCompileSpec, not {type(spec).__name__}")
 
 
 def option_names(target: Target) -> list[str]:

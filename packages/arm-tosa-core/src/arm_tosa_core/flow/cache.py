@@ -80,7 +80,7 @@ def load(key: str) -> Entry | None:
 
 def store(key: str, entry: Entry) -> None:
     """Keeps an entry, all of it or nothing; where the folder cannot be written, nothing."""
-    integers = {name: found.to_json() for name, found in entry.integers.items()}
+    integers = {name: row.to_json() for name, row in entry.integers.items()}
     rest = json.dumps({"report": entry.report.to_json(), "integers": integers}).encode() + b"\n" + entry.buffer
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)

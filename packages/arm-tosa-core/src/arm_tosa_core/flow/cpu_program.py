@@ -49,7 +49,7 @@ def with_delegates(
             walk.visit(node)
     specs = [spec for spec in signature.input_specs if spec.arg.name in walk.placeholders]
     targets = {spec.target for spec in specs}
-    made: ExportedProgram = program_like(
+    result: ExportedProgram = program_like(
         program,
         walk.graph,
         ExportGraphSignature(specs, _output_specs(signature, walk.results)),
@@ -58,7 +58,7 @@ def with_delegates(
         example_inputs=program.example_inputs,
         constants={name: value for name, value in program.constants.items() if name in targets},
     )
-    return made
+    return result
 
 
 def is_decomposed(program: ExportedProgram) -> bool:
@@ -144,12 +144,12 @@ class _Walk:
         return copy
 
     def _call(self, number: int) -> None:
-        made = self.calls[number]
+        planned = self.calls[number]
         module = self.graph.get_attr(self._names[number])
-        call = self.graph.call_function(executorch_call_delegate, (module, *(self._new[n] for n in made.inputs)))
+        call = self.graph.call_function(executorch_call_delegate, (module, *(self._new[n] for n in planned.inputs)))
         call.name = f"{self._names[number]}_call"
-        metas = call.meta["val"] = tuple(node.meta["val"] for node in made.outputs)
-        for position, (node, meta) in enumerate(zip(made.outputs, metas, strict=True)):
+        metas = call.meta["val"] = tuple(node.meta["val"] for node in planned.outputs)
+        for position, (node, meta) in enumerate(zip(planned.outputs, metas, strict=True)):
             result = self._new[node] = self.graph.call_function(operator.getitem, (call, position))
             result.name = node.name
             result.meta = {"val": meta}

@@ -45,9 +45,9 @@ def check_memory(program: ExportedProgram) -> None:
         LoweringError: it does not, which is a fault of this compiler.
     """
     for node in filter(is_delegate_call, program.graph.nodes):
-        module, *given = node.args
+        module, *operands = node.args
         compiled_for = attribute(module).original_module.graph.find_nodes(op="placeholder")
-        for operand, expected in zip(given, compiled_for, strict=False):
+        for operand, expected in zip(operands, compiled_for, strict=False):
             if memory_order(operand.meta["val"]) != memory_order(expected.meta["val"]):
                 raise LoweringError(
                     f"{operand.name} does not lie in memory as delegate {module.target} reads it: report it, and clone "
@@ -93,8 +93,8 @@ class _StandIn(ExportedProgram):
 
 def _call_of(inputs: int, outputs: int) -> ModuleCallEntry:
     """How the program is called: ExecuTorch's partitioners copy it as a plain program, which needs that."""
-    taken, made = tree_flatten(((0,) * inputs, {}))[1], tree_flatten((0,) * outputs)[1]
-    return ModuleCallEntry("", ModuleCallSignature([], [], taken, made))
+    in_spec, out_spec = tree_flatten(((0,) * inputs, {}))[1], tree_flatten((0,) * outputs)[1]
+    return ModuleCallEntry("", ModuleCallSignature([], [], in_spec, out_spec))
 
 
 def _placeholder(graph: Graph, node: Node) -> Node:

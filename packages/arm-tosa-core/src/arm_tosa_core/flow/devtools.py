@@ -41,11 +41,11 @@ class Record:
     def handles(self, analysis: Analysis) -> dict[int, list[int]]:
         """The debug handles of each region's operators, by the place of the region among all."""
         places = {region: place for place, region in enumerate(sorted(set(analysis.accepted.values())))}
-        found: dict[int, list[int]] = {}
+        handles: dict[int, list[int]] = {}
         for node, region in analysis.accepted.items():
             if "from_node" in node.meta and (handle := self._handles.get(debug_ancestor(node))) is not None:
-                found.setdefault(places[region], []).append(handle)
-        return found
+                handles.setdefault(places[region], []).append(handle)
+        return handles
 
     def number(self, edge: EdgeProgramManager) -> None:
         """Gives what stays outside of delegates the debug handles that it has in the program as a whole."""
@@ -55,9 +55,9 @@ class Record:
 
     def etrecord(self, manager: ExecutorchProgramManager) -> bytes:
         """The ETRecord of the program that became of it."""
-        made = io.BytesIO()
-        generate_etrecord(made, self._whole, manager)
-        return made.getvalue()
+        buffer = io.BytesIO()
+        generate_etrecord(buffer, self._whole, manager)
+        return buffer.getvalue()
 
 
 def bundled(pte: bytes, cases: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]) -> bytes:

@@ -75,7 +75,7 @@ def methods_to_edge(
         clear_artifacts(spec.get_intermediate_path(), spec.target())
     outer: dict[str, ExportedProgram] = {}
     reports: dict[str, Report] = {}
-    made = _Delegates(compile_spec, external)
+    delegates = _Delegates(compile_spec, external)
     for name, program in programs.items():
         progress("lower", 0)
         compilation = Compilation(program, target, node_checks(additional_checks), decompose_rest=True).run()
@@ -83,8 +83,8 @@ def methods_to_edge(
         reports[name] = compilation.checked_report()
         if record is not None:
             record.take(compilation.program)
-        outer[name] = made.called(compilation, reports[name], progress, record)
-    made.name_data()
+        outer[name] = delegates.called(compilation, reports[name], progress, record)
+    delegates.name_data()
     for spec in remainder:
         rest = _Delegates(spec, external)
         for name, program in outer.items():
@@ -170,8 +170,8 @@ class _Delegates:
         """
         old = [[module.processed_bytes for module in method] for method in self._modules]
         placed = with_named_data(old, self.compile_spec.target(), self.external)
-        for modules, made in zip(self._modules, placed.payloads, strict=True):
-            for module, payload in zip(modules, made, strict=True):
+        for modules, payloads in zip(self._modules, placed.payloads, strict=True):
+            for module, payload in zip(modules, payloads, strict=True):
                 set_payload(module, payload, placed.store)
         for report, cycles in zip(self._reports, placed.cycles or (), strict=placed.cycles is not None):
-            report.compiled = [said.timed(found) for said, found in zip(report.compiled, cycles, strict=True)]
+            report.compiled = [said.timed(each) for said, each in zip(report.compiled, cycles, strict=True)]

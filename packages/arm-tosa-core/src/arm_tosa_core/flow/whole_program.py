@@ -62,37 +62,37 @@ def differences(
             with what ExecuTorch logged, or with the signal.
     """
     args, kwargs = (program.example_inputs or ((), {})) if inputs is None else (tuple(inputs), {})
-    given = tree_leaves((args, kwargs))
+    tensors = tree_leaves((args, kwargs))
     if inputs is None and program.example_inputs is None:
         raise UsageError("the program has no example inputs to run it with: give some")
-    if not all(isinstance(x, torch.Tensor) for x in given):
+    if not all(isinstance(x, torch.Tensor) for x in tensors):
         raise UsageError("the program takes inputs that are no tensors, which cannot be compared: give tensors only")
-    made = _run(pte, data_files, given)
+    results = _run(pte, data_files, tensors)
     module = program.module()
     with unwritten(module), torch.no_grad():
         wanted = copy.deepcopy(tree_leaves(module(*copy.deepcopy(args), **copy.deepcopy(kwargs))))
     least = _least_db(program, pte)
-    if len(made) != len(wanted):
-        return [OutputDifference(len(wanted), f"is one of {len(made)}; PyTorch gives {len(wanted)}")]
-    found = ((i, _difference(x, y, least)) for i, (x, y) in enumerate(zip(made, wanted, strict=True)))
-    return [OutputDifference(i, why) for i, why in found if why]
+    if len(results) != len(wanted):
+        return [OutputDifference(len(wanted), f"is one of {len(results)}; PyTorch gives {len(wanted)}")]
+    unequal = ((i, _difference(x, y, least)) for i, (x, y) in enumerate(zip(results, wanted, strict=True)))
+    return [OutputDifference(i, why) for i, why in unequal if why]
 
 
-def _run(pte: bytes, data_files: Mapping[str, bytes], given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+def _run(pte: bytes, data_files: Mapping[str, bytes], inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     with tempfile.TemporaryDirectory(prefix="arm_tosa_") as name:
         folder = Path(name)
         (folder / "program.pte").write_bytes(pte)
         for file, data in data_files.items():
             (folder / file).write_bytes(data)
-        torch.save([x.detach().contiguous() for x in given], folder / "inputs.pt")
+        torch.save([x.detach().contiguous() for x in inputs], folder / "inputs.pt")
         try:
             run_tool(
                 "the compiled program", [sys.executable, "-P", "-m", run_program.__name__, name], timeout=_TIMEOUT_S
             )
         except ToolError as error:
             raise UsageError(f"the compiled program does not run: {error}") from error
-        made: list[torch.Tensor] = torch.load(folder / "outputs.pt", weights_only=True)
-        return made
+        outputs: list[torch.Tensor] = torch.load(folder / "outputs.pt", weights_only=True)
+        return outputs
 
 
 def _least_db(program: ExportedProgram, pte: bytes) -> float:
@@ -104,16 +104,16 @@ def _least_db(program: ExportedProgram, pte: bytes) -> float:
     return _HALF_DB if any(getattr(node.meta.get("val"), "dtype", None) in half for node in nodes) else _FLOAT_DB
 
 
-def _difference(made: torch.Tensor, wanted: Any, least_db: float) -> str:
+def _difference(result: torch.Tensor, wanted: Any, least_db: float) -> str:
     """How a tensor differs from PyTorch's; empty if it does not."""
     wanted = wanted if isinstance(wanted, torch.Tensor) else torch.tensor(wanted)
-    if made.shape != wanted.shape:
-        return f"has shape {list(made.shape)}; PyTorch gives {list(wanted.shape)}"
+    if result.shape != wanted.shape:
+        return f"has shape {list(result.shape)}; PyTorch gives {list(wanted.shape)}"
     few = max(1, math.ceil(_OTHERS * wanted.numel())) if least_db < _FLOAT_DB else 0
     if not wanted.is_floating_point():
-        others = int((made != wanted).sum())
+        others = int((result != wanted).sum())
         return f"has {others} of {wanted.numel()} numbers that are others in PyTorch" if others > few else ""
-    x, y = made.double(), wanted.double()
+    x, y = result.double(), wanted.double()
     finite = x.isfinite() & y.isfinite()
     if int(((x != y) & ~finite & ~(x.isnan() & y.isnan())).sum()) > few:
         return "has infinities or NaN elsewhere than in PyTorch"

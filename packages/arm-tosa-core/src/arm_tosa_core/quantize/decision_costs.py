@@ -46,7 +46,7 @@ def decision_costs(
     program: ExportedProgram,
     quantizer: TOSAQuantizer,
     samples: Iterable[Sample | Sequence[Any] | torch.Tensor],
-    made: Sequence[Decision],
+    decisions: Sequence[Decision],
     *,
     states: States | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -61,10 +61,10 @@ def decision_costs(
 
     Args:
         program, quantizer, samples, states: as ``quantize_program`` was given them.
-        made: the ``report`` of what it returned.
+        decisions: the ``report`` of what it returned.
         progress: called after each estimate with their number so far, and how many there will be.
     """
-    counts = Counter((row.kind, row.why) for row in made)
+    counts = Counter((row.kind, row.why) for row in decisions)
     costs: dict[tuple[str, str], float | None] = {key: 0.0 if key[0] in _FREE else None for key in counts}
     asked = [key for key in counts if key[0] == OWN_SCALE or (key[0] == WIDE_RESULT and key[1] != STATE)]
     target = None if quantizer.compile_spec is None else quantizer.compile_spec.target()
@@ -103,7 +103,7 @@ def _cycles(
 ) -> float | None:
     """Estimated cycles of an inference; None if the target predicts none, or has no part of the program."""
     corrections = Corrections(rounding=False, bias_correction=False, rescaling=rescaling)
-    made = quantize_program(program, quantizer, calls, corrections=corrections, states=states)
+    quantized = quantize_program(program, quantizer, calls, corrections=corrections, states=states)
     args, kwargs = program.example_inputs or calls[0]  # of the size that is compiled
-    figures = estimate_program(torch.export.export(made.converted, args, dict(kwargs)), target)
+    figures = estimate_program(torch.export.export(quantized.converted, args, dict(kwargs)), target)
     return None if figures is None else figures.get("cycles")

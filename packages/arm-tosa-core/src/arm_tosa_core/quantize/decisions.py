@@ -60,10 +60,10 @@ def decisions(module: GraphModule, found: Mapping[str, Evidence | None], kind: s
     return [_decision(nodes[name], kind, evidence=evidence) for name, evidence in found.items()]
 
 
-def summary(made: Sequence[Decision]) -> str:
+def summary(decisions: Sequence[Decision]) -> str:
     """One line: how often each decision was made; empty where none was."""
-    counts = Counter(row.kind for row in made)
-    reasons = Counter(row.why for row in made if row.kind == WIDE_RESULT)
+    counts = Counter(row.kind for row in decisions)
+    reasons = Counter(row.why for row in decisions if row.kind == WIDE_RESULT)
     parts = [_counted(counts, kind, reasons if kind == WIDE_RESULT else {}) for kind in counts]
     return "; ".join(parts)
 

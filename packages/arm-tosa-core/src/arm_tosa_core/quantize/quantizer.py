@@ -294,21 +294,21 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
 
     def _annotate_states(self, model: GraphModule) -> dict[Node, Node]:
         """Gives both ends of each state one scale; returns the input and the result of those that have one."""
-        found: dict[Node, Node] = {}
-        for given, result in state_nodes(model, self.states).items():
-            config = next((c for user in given.users if (c := self.config_of(user)) is not None), None)
-            if config is None or config.is_dynamic or not _is_float32(given):
+        results: dict[Node, Node] = {}
+        for state, result in state_nodes(model, self.states).items():
+            config = next((c for user in state.users if (c := self.config_of(user)) is not None), None)
+            if config is None or config.is_dynamic or not _is_float32(state):
                 continue
-            carried = not is_appended(given, result)  # rows are computed once: no error adds up in them
+            carried = not is_appended(state, result)  # rows are computed once: no error adds up in them
             wide = carried and self.wide != "none" and self.tosa_spec.support_extension("int16")
-            given.meta[KEY] = annotation({}, config.wide if wide and config.wide else config.input_activation)
-            found[given] = result
+            state.meta[KEY] = annotation({}, config.wide if wide and config.wide else config.input_activation)
+            results[state] = result
         output = model.graph.output_node()
         others = output.meta[KEY].input_qspec_map if KEY in output.meta else {}
-        if found:
-            own = {result: SharedQuantizationSpec(given) for given, result in found.items()}
+        if results:
+            own = {result: SharedQuantizationSpec(state) for state, result in results.items()}
             output.meta[KEY] = annotation({**others, **own}, None)
-        return found
+        return results
 
     def _annotate_io(self, model: GraphModule, config: QuantizationConfig) -> None:
         for node in model.graph.nodes:
@@ -324,9 +324,9 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
 
 def _require_whole_tensors(model: GraphModule) -> None:
     """Raises UsageError for ``torch.vmap``, which torchao's steps break: its operators see parts of tensors."""
-    if found := transforms(model):
+    if names := transforms(model):
         raise UsageError(
-            f"torch.vmap at {source_line(found[0]) or found[0].name} cannot be calibrated by PT2E: call "
+            f"torch.vmap at {source_line(names[0]) or names[0].name} cannot be calibrated by PT2E: call "
             "quantize_program, which takes it apart, or prepare program.run_decompositions({}).module()"
         )
 

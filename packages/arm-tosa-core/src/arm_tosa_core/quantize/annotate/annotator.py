@@ -68,8 +68,8 @@ def annotate(
     for node in module.graph.nodes:
         note(node, wide="", state=None)
     carried = _mark_states(states, rules)
-    found = wide_results(module, rules, config_of, wide, computed, tables, carried, samples, narrow)
-    for node, why in found.items():
+    reasons = wide_results(module, rules, config_of, wide, computed, tables, carried, samples, narrow)
+    for node, why in reasons.items():
         note(node, wide=why)
     _Annotator(module, rules, config_of, computed).run()
     refer_to_first(module.graph)
@@ -78,13 +78,13 @@ def annotate(
 def _mark_states(states: Mapping[Node, Node], rules: RuleSet) -> set[Node]:
     """Marks what makes the next numbers of states; returns what has 16 bits of them, the inputs too."""
     wide: set[Node] = set()
-    for given, result in states.items():
-        maker, spec = origin(result, rules), given.meta[KEY].output_qspec
+    for state, result in states.items():
+        maker, spec = origin(result, rules), state.meta[KEY].output_qspec
         rule = rules.of_node(maker)
-        if maker is not given and rule is not None and rule.quant in ACCUMULATES | {Q.TABLE}:
-            note(maker, state=given)
+        if maker is not state and rule is not None and rule.quant in ACCUMULATES | {Q.TABLE}:
+            note(maker, state=state)
         if spec.dtype == torch.int16:
-            wide |= {given, maker}
+            wide |= {state, maker}
     return wide
 
 
@@ -143,10 +143,10 @@ class _Annotator:
             or any(self.config_of(n) is not config or is_annotated(n) for n in function.parts)
         ):
             return
-        given = config.wide if facts(function.source).wide else config.input_activation
+        spec = config.wide if facts(function.source).wide else config.input_activation
         for node in (*function.parts, last):
             out = self._given(last, config)
-            _mark(node, {function.source: given} if node in function.readers else {}, out if node is last else None)
+            _mark(node, {function.source: spec} if node in function.readers else {}, out if node is last else None)
 
     def _loop(self, node: Node, config: QuantizationConfig) -> None:
         """What goes into a loop, and what comes out; PT2E prepares the loop's body by itself, after this."""
@@ -271,8 +271,8 @@ def _along(spec: QuantizationSpec | None, node: Node, traits: Traits) -> Quantiz
     made_by = getattr(spec.observer_or_fake_quant_ctr, "p", None)
     if made_by is None:
         return replace(spec, ch_axis=axis)
-    made = made_by.func.with_args(*made_by.args, **{**made_by.keywords, "ch_axis": axis})
-    return replace(spec, ch_axis=axis, observer_or_fake_quant_ctr=made)
+    observer = made_by.func.with_args(*made_by.args, **{**made_by.keywords, "ch_axis": axis})
+    return replace(spec, ch_axis=axis, observer_or_fake_quant_ctr=observer)
 
 
 def _annotate_shared(node: Node, inputs: list[Node], config: QuantizationConfig) -> None:

@@ -113,9 +113,9 @@ class AtenBuilder:
         """The one number that an operator fills a tensor with, if that is what it does; one that reads none is run."""
         if node.op != "call_function" or node.all_input_nodes or not is_reproducible(node.target):
             return self._rules.traits_of(node).fills
-        made: Any = aten_overload(node.target)(*node.args, **node.kwargs)
-        alike = isinstance(made, torch.Tensor) and made.numel() > 0 and bool((made == made.flatten()[0]).all())
-        return float(made.flatten()[0]) if alike else None
+        tensor: Any = aten_overload(node.target)(*node.args, **node.kwargs)
+        alike = isinstance(tensor, torch.Tensor) and tensor.numel() > 0 and bool((tensor == tensor.flatten()[0]).all())
+        return float(tensor.flatten()[0]) if alike else None
 
     @property
     def aten(self) -> AtenCalls[AtenValue]:
@@ -177,18 +177,18 @@ class AtenBuilder:
 
     def inline(self, traced: GraphModule, operands: list[Node]) -> Any:
         """Emits the operators of a traced graph; returns what it returns."""
-        made: dict[Node, Any] = {}
-        given = iter(operands)
+        copies: dict[Node, Any] = {}
+        values = iter(operands)
         for node in traced.graph.nodes:
-            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), made.__getitem__)
+            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), copies.__getitem__)
             if node.op == "placeholder":
-                made[node] = AtenValue(next(given))
+                copies[node] = AtenValue(next(values))
             elif node.op == "get_attr":
-                made[node] = self.const(getattr(traced, node.target))
+                copies[node] = self.const(getattr(traced, node.target))
             elif node.op == "output":
                 return args[0]
             else:
-                made[node] = (
+                copies[node] = (
                     args[0][args[1]] if node.target is operator.getitem else self.call(node.target, args, kwargs)
                 )
         raise AssertionError("a graph without an output")
@@ -247,11 +247,11 @@ def decompose(
     wholes: dict[Node, tuple[str, ...]] = {}  # what a part comes from, the outermost operator first
     known: dict[Any, Node] = {}  # parts are emitted in their order, so that what one keeps lies before the next
     sizes = SizeNodes(module)
-    made = _made_of_sizes(module)  # stays an operator, whose numbers are computed once
+    sized = _made_of_sizes(module)  # stays an operator, whose numbers are computed once
     work = [n for n in module.graph.nodes if n.op == "call_function" and wanted(n) and not _overwrites(n)]
     if facts(module).loop_body:  # the numbers of buffers that PT2E adds there are lost by ``torch.export``
         work = [n for n in work if n.all_input_nodes]
-    work = [n for n in work if n not in made]
+    work = [n for n in work if n not in sized]
     while work:
         node = work.pop(0)
         if not isinstance(aten_overload(node.target), OpOverload) or not _is_float(node):
@@ -290,20 +290,20 @@ def decompose(
 
 def _made_of_sizes(module: GraphModule) -> set[Node]:
     """What is computed of no tensor, and with sizes that vary: such numbers are no constant of the module."""
-    made: set[Node] = set()
+    sized: set[Node] = set()
     for node in module.graph.nodes:
         read = [n for n in node.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor)]
         varies = bool(symbolic_sizes(node)) or len(read) < len(node.all_input_nodes)
-        if node.op == "call_function" and varies and made.issuperset(read):
-            made.add(node)
-    return made
+        if node.op == "call_function" and varies and sized.issuperset(read):
+            sized.add(node)
+    return sized
 
 
 def _endless(node: Node, chain: tuple[str, ...]) -> str:
     name, where = chain[-1], source_line(node)
     period = chain[::-1].index(name, 1) if name in chain[:-1] else len(chain) - 1
-    found = [f"{node.name} is decomposed without end: {' -> '.join(chain[-period - 1 :])}"]
-    return "\n".join([*found, *([f"    at {where}"] if where else []), "give one of them a rule that is no composite"])
+    causes = [f"{node.name} is decomposed without end: {' -> '.join(chain[-period - 1 :])}"]
+    return "\n".join([*causes, *([f"    at {where}"] if where else []), "give one of them a rule that is no composite"])
 
 
 def _as_reals(module: GraphModule, rules: RuleSet, node: Node, factor: bool) -> None:
@@ -336,12 +336,12 @@ def _decomposition(rule: Rule, node: Node) -> Callable[..., Any] | None:
 
 def _keep_within(module: GraphModule, rules: RuleSet, node: Node, domain: tuple[float, float]) -> None:
     """Clamps what a function is computed of to where it is defined: rounding to a scale may move numbers beyond."""
-    given: Any = node.args[0]
-    if given.op == "call_function" and given.target is torch.ops.aten.clamp.default and given.args[1:] == domain:
+    value: Any = node.args[0]
+    if value.op == "call_function" and value.target is torch.ops.aten.clamp.default and value.args[1:] == domain:
         return
     with module.graph.inserting_before(node):
-        clamped = AtenBuilder(module, rules, node).call(torch.ops.aten.clamp.default, (AtenValue(given), *domain), {})
-    node.replace_input_with(given, clamped.node)
+        clamped = AtenBuilder(module, rules, node).call(torch.ops.aten.clamp.default, (AtenValue(value), *domain), {})
+    node.replace_input_with(value, clamped.node)
 
 
 def _traced(node: Node) -> Callable[..., Any] | None:

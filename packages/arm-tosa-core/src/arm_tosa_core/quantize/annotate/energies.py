@@ -62,16 +62,16 @@ class _SumOfSquares:
 
     def _made_of(self, source: Node, wanted: Callable[[Node], bool]) -> set[Node]:
         """A result and what it is computed from, as far as that is wanted and no further than to products."""
-        found: set[Node] = set()
+        makers: set[Node] = set()
         waiting = [source]
         while waiting:
             node = waiting.pop()
-            if node in found or not wanted(node):
+            if node in makers or not wanted(node):
                 continue
-            found.add(node)
+            makers.add(node)
             if not self._is_product(node) and not self._is_layer(node):
                 waiting += float_inputs(node)
-        return found
+        return makers
 
     def _is_able(self, node: Node) -> bool:
         rule = self._rules.of_node(node)

@@ -33,21 +33,21 @@ def arguments_of(node: Node) -> dict[str, Any]:
 
 def computed_nodes(module: GraphModule) -> set[Node]:
     """What is computed from inputs and buffers that are written to; all else is constant."""
-    found: set[Node] = set()
+    computed: set[Node] = set()
     for node in module.graph.nodes:
-        if node.op == "placeholder" or facts(node).written or any(n in found for n in node.all_input_nodes):
-            found.add(node)
-    return found
+        if node.op == "placeholder" or facts(node).written or any(n in computed for n in node.all_input_nodes):
+            computed.add(node)
+    return computed
 
 
 def float_inputs(node: Node) -> list[Node]:
     """Float operands, each once."""
-    found: list[Node] = []
+    inputs: list[Node] = []
     for n in node.all_input_nodes:
         meta = n.meta.get("val")
-        if isinstance(meta, torch.Tensor) and meta.dtype == torch.float32 and n not in found:
-            found.append(n)
-    return found
+        if isinstance(meta, torch.Tensor) and meta.dtype == torch.float32 and n not in inputs:
+            inputs.append(n)
+    return inputs
 
 
 def is_float_result(node: Node) -> bool:
@@ -112,6 +112,6 @@ def _is_scale(node: Node) -> bool:
     """A product with, or a quotient by, a positive number."""
     other: Any = node.args[1] if len(node.args) > 1 else None
     if isinstance(other, Node) and is_constant(other):
-        found = attribute(other)
-        other = float(found) if found.numel() == 1 else None
+        value = attribute(other)
+        other = float(value) if value.numel() == 1 else None
     return isinstance(other, (int, float)) and other > 0

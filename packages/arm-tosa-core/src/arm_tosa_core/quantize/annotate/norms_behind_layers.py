@@ -32,7 +32,7 @@ def settle_norms(module: GraphModule, rules: RuleSet) -> None:
         module: exported for inference, and not prepared yet.
     """
     apart: set[Node] = set()
-    made: dict[tuple[str, ...], tuple[str, str]] = {}
+    names: dict[tuple[str, ...], tuple[str, str]] = {}
     for norm in [n for n in module.graph.nodes if n.target in _NORMS]:
         layer: Any = norm.args[0]
         if not is_layer(layer, rules):
@@ -47,10 +47,10 @@ def settle_norms(module: GraphModule, rules: RuleSet) -> None:
             apart.add(norm)
         elif not _is_folded_well(module, layer, of_layer, axis):
             key = tuple(str(getattr(n, "target", None)) for n in constants)
-            if key not in made:
-                made[key] = _register(module, layer, *_folded(of_layer, of_norm, axis))
+            if key not in names:
+                names[key] = _register(module, layer, *_folded(of_layer, of_norm, axis))
             with module.graph.inserting_before(layer):
-                weight, bias = map(module.graph.get_attr, made[key])
+                weight, bias = map(module.graph.get_attr, names[key])
             weight.meta["val"] = of_layer["weight"].meta["val"]
             bias.meta["val"] = of_norm["running_mean"].meta["val"]
             layer.args = (layer.args[0], weight, bias, *layer.args[3:])

@@ -58,14 +58,14 @@ def _shares_elements(data: torch.Tensor) -> bool:
 def _fold(module: GraphModule, rules: RuleSet, is_trained: bool) -> None:
     known = _known(module, is_trained)
     unread = {node for node in known if node.op == "get_attr" and not node.users}
-    kept: list[tuple[str, torch.Tensor]] = []
+    constants: list[tuple[str, torch.Tensor]] = []
     for node, value in reversed(known.items()):
         if node.op == "get_attr" or not isinstance(value, torch.Tensor):
             continue
         layers = [user for user in node.users if is_layer(user, rules) and node in user.args[1:3]]
         if layers:
             with module.graph.inserting_before(node):
-                constant = module.graph.get_attr(_kept(module, node, value, kept))
+                constant = module.graph.get_attr(_kept(module, node, value, constants))
             constant.meta["val"] = node.meta["val"].contiguous()
             for layer in layers:
                 layer.replace_input_with(node, constant)
@@ -80,7 +80,7 @@ def _fold(module: GraphModule, rules: RuleSet, is_trained: bool) -> None:
 
 def _known(module: GraphModule, is_trained: bool) -> dict[Node, Any]:
     """What nodes give at every call, in order; of memory that is written to, its last numbers."""
-    found: dict[Node, Any] = {}
+    values: dict[Node, Any] = {}
     writes: dict[int, Node] = {}
     lost: set[int] = set()  # memory that other numbers are written to
     for node in module.graph.nodes:
@@ -88,31 +88,31 @@ def _known(module: GraphModule, is_trained: bool) -> dict[Node, Any]:
         if node.op == "get_attr":
             data = attribute(node)
             if isinstance(data, torch.Tensor) and not (is_trained and isinstance(data, torch.nn.Parameter)):
-                found[node] = data.detach()
+                values[node] = data.detach()
             continue
-        written = {storage_of(found[n]) for n in _written(node) if n in found}
-        attributes = {storage_of(value) for n, value in found.items() if n.op == "get_attr"} if written else set()
-        if node.op != "call_function" or not all(n in found for n in operands) or written & attributes:
+        written = {storage_of(values[n]) for n in _written(node) if n in values}
+        attributes = {storage_of(value) for n, value in values.items() if n.op == "get_attr"} if written else set()
+        if node.op != "call_function" or not all(n in values for n in operands) or written & attributes:
             lost |= written
         elif node.target is _DETACH:
-            found[node] = found[operands[0]]
+            values[node] = values[operands[0]]
         elif node.target is operator.getitem or (isinstance(node.target, OpOverload) and _gives(node)):
-            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), found.__getitem__)
+            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), values.__getitem__)
             with torch.no_grad():
-                found[node] = node.target(*args, **kwargs)
+                values[node] = node.target(*args, **kwargs)
             writes |= dict.fromkeys(written, node)
-    memories = {node: storage_of(value) for node, value in found.items() if isinstance(value, torch.Tensor)}
-    while gone := [node for node in found if _is_lost(node, found, memories.get(node), writes, lost)]:
+    memories = {node: storage_of(value) for node, value in values.items() if isinstance(value, torch.Tensor)}
+    while gone := [node for node in values if _is_lost(node, values, memories.get(node), writes, lost)]:
         for node in gone:
-            del found[node]
+            del values[node]
             lost |= {memories[n] for n in _written(node)}
-    return found
+    return values
 
 
-def _is_lost(node: Node, found: dict[Node, Any], memory: int | None, writes: dict[int, Node], lost: set[int]) -> bool:
+def _is_lost(node: Node, values: dict[Node, Any], memory: int | None, writes: dict[int, Node], lost: set[int]) -> bool:
     """Whether a result has other numbers at other calls, or had others when it was read."""
-    early = memory in writes and any(user not in found and user < writes[memory] for user in node.users)
-    return memory in lost or early or any(n not in found for n in node.all_input_nodes)
+    early = memory in writes and any(user not in values and user < writes[memory] for user in node.users)
+    return memory in lost or early or any(n not in values for n in node.all_input_nodes)
 
 
 def _gives(node: Node) -> bool:
@@ -125,14 +125,14 @@ def _written(node: Node) -> list[Node]:
     if not mutable(node) or node.target is _DETACH:
         return []
     schema = schema_of(node.target).arguments
-    given = {**dict(zip((each.name for each in schema), node.args, strict=False)), **node.kwargs}
+    arguments = {**dict(zip((each.name for each in schema), node.args, strict=False)), **node.kwargs}
     places = [each.name for each in schema if each.alias_info is not None and each.alias_info.is_write]
-    return [n for name in places if isinstance(n := given.get(name), Node)]
+    return [n for name in places if isinstance(n := arguments.get(name), Node)]
 
 
-def _kept(module: GraphModule, node: Node, value: torch.Tensor, kept: list[tuple[str, torch.Tensor]]) -> str:
+def _kept(module: GraphModule, node: Node, value: torch.Tensor, constants: list[tuple[str, torch.Tensor]]) -> str:
     """The name of the attribute that keeps a value; one for all that are equal."""
-    for name, other in kept:
+    for name, other in constants:
         if value.dtype == other.dtype and torch.equal(value, other):
             return name
     name = f"_{node.name}"
@@ -143,7 +143,7 @@ def _kept(module: GraphModule, node: Node, value: torch.Tensor, kept: list[tuple
         module.register_parameter(name, torch.nn.Parameter(own, requires_grad=False))
     else:
         module.register_buffer(name, own)
-    kept.append((name, own))
+    constants.append((name, own))
     return name
 
 
@@ -238,5 +238,5 @@ def _is_idle_cast(node: Node, rules: RuleSet) -> bool:
 def _argument(node: Node, name: str) -> Any:
     """The argument of this name; None if the operator has none, or it is not given."""
     names = [argument.name for argument in schema_of(node.target).arguments]
-    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
-    return given.get(name)
+    arguments = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    return arguments.get(name)

@@ -63,13 +63,13 @@ class _Groups:
 
 def _specs(graph: Graph) -> dict[Place, QuantizationSpecBase]:
     """What is annotated, in the order in which PT2E makes observers."""
-    found: dict[Place, QuantizationSpecBase | None] = {}
+    specs: dict[Place, QuantizationSpecBase | None] = {}
     for node in graph.nodes:
         if ANNOTATION in node.meta:
-            made = node.meta[ANNOTATION]
-            found.update({(given, node): spec for given, spec in made.input_qspec_map.items()})
-            found[node] = made.output_qspec
-    return {place: spec for place, spec in found.items() if spec is not None}
+            annotation = node.meta[ANNOTATION]
+            specs.update({(operand, node): spec for operand, spec in annotation.input_qspec_map.items()})
+            specs[node] = annotation.output_qspec
+    return {place: spec for place, spec in specs.items() if spec is not None}
 
 
 def _same_tensor(place: Place) -> list[Place]:

@@ -56,22 +56,22 @@ class SizeNodes:
         behind = self._last.next
         with self._graph.inserting_before(behind):
             try:
-                made = computed_size(value, self._symbol)
+                size = computed_size(value, self._symbol)
             except ValueError as missing:
                 raise Rejected(f"the size {value} depends on data") from missing
         while (new := self._last.next) is not behind:
             args: Any = torch.fx.map_arg(new.args, lambda n: n.meta["val"])
             new.meta["val"] = new.target(*args)
             self._last = new
-        return made.node if isinstance(made, Proxy) else made
+        return size.node if isinstance(size, Proxy) else size
 
     def _symbol(self, name: str) -> Any:
         """What computes a symbol from the size of an input, that has it by itself or in a multiple of it."""
-        found = []
+        candidates = []
         for node in self._graph.find_nodes(op="placeholder"):
             for axis, size in enumerate(getattr(node.meta.get("val"), "shape", ())):
                 if not isinstance(size, int) and size_symbol(size) == name:
-                    found.append((*linear_form(size), node, axis))
-        factor, offset, node, axis = min(found, key=lambda form: form[:2] != (1, 0))
-        given: Any = Proxy(self._graph.call_function(torch.ops.aten.sym_size.int, (node, axis)), self._tracer)
-        return given if (factor, offset) == (1, 0) else (given - offset) // factor
+                    candidates.append((*linear_form(size), node, axis))
+        factor, offset, node, axis = min(candidates, key=lambda form: form[:2] != (1, 0))
+        proxy: Any = Proxy(self._graph.call_function(torch.ops.aten.sym_size.int, (node, axis)), self._tracer)
+        return proxy if (factor, offset) == (1, 0) else (proxy - offset) // factor

@@ -156,9 +156,9 @@ def _out_of_place(builder: AtenBuilder, node: Node) -> AtenValue:
     schema = schema_of(target)
     twin = overload_named(schema.name.removesuffix("_"), schema.overload_name)
     values: Callable[..., Any] = AtenValue
-    made: AtenValue = builder.call(twin, *torch.fx.map_arg((node.args, node.kwargs), values))
+    result: AtenValue = builder.call(twin, *torch.fx.map_arg((node.args, node.kwargs), values))
     dtype = node.meta["val"].dtype
-    return made if made.dtype == dtype else builder.call(_aten.to.dtype, (made, dtype), {})
+    return result if result.dtype == dtype else builder.call(_aten.to.dtype, (result, dtype), {})
 
 
 def _lost(view: Node) -> UsageError:

@@ -26,9 +26,9 @@ def find_signs(graph: Graph, rules: RuleSet) -> None:
             continue
         traits, operands = rules.traits_of(node), node.all_input_nodes
         square = traits.arithmetic == "mul" and node.args[0] is node.args[1]
-        kept = traits.moves or traits.arithmetic in ("add", "sum", "mean")
-        kept = kept and bool(operands) and all(_made_between(n, rules)[0] >= 0 for n in operands)
-        if square or (kept and not (traits.arithmetic == "add" and _has_negative(node))):
+        keeps_sign = traits.moves or traits.arithmetic in ("add", "sum", "mean")
+        keeps_sign = keeps_sign and bool(operands) and all(_made_between(n, rules)[0] >= 0 for n in operands)
+        if square or (keeps_sign and not (traits.arithmetic == "add" and _has_negative(node))):
             note(node, bounds=_NOT_NEGATIVE)
 
 

@@ -63,9 +63,9 @@ def wide_results(
         narrow: reasons that do not count, other than that of states. What has 16 bits because of what these keep in
             16 bits, as an operand that is added to it, has 8 as well.
     """
-    found = dict.fromkeys(states, STATE)
+    reasons = dict.fromkeys(states, STATE)
     if wide == "none":
-        return found
+        return reasons
     able: list[Node] = []
     for node in module.graph.nodes:
         config = config_of(node) if node.op == "call_function" and is_float_result(node) else None
@@ -74,7 +74,7 @@ def wide_results(
     told = tables and wide != "streams" and ENERGY not in narrow
     unit = sums_of_squares(module, rules, config_of, computed, samples) if told else set()
     if wide == "all":
-        return {**dict.fromkeys([] if ASKED in narrow else able, ASKED), **dict.fromkeys(unit, ENERGY), **found}
+        return {**dict.fromkeys([] if ASKED in narrow else able, ASKED), **dict.fromkeys(unit, ENERGY), **reasons}
     residuals = [node for node in able if _carries_sum(node, rules, computed)]
     sums = {origin(node, rules) for node in residuals}
     joined = {n for node in sums if (s := sums & _operands(node, rules)) for n in (node, *s)}
@@ -83,18 +83,18 @@ def wide_results(
 
     def add(nodes: Iterable[Node], why: str) -> None:
         for node in () if why in narrow else nodes:
-            found.setdefault(node, why)
+            reasons.setdefault(node, why)
 
     add(streams if wide == "streams" else [*residuals, *streams], STREAM)
     add([node for node in able if _sums_embeddings(origin(node, rules), rules, computed)], EMBEDDINGS)
-    add([node for node in able if is_centered(node, rules) and node.args[0] in found], CENTERED)
-    add([node for node in module.graph.nodes if _is_added_to(node, rules, found.keys(), config_of)], ADDED)
+    add([node for node in able if is_centered(node, rules) and node.args[0] in reasons], CENTERED)
+    add([node for node in module.graph.nodes if _is_added_to(node, rules, reasons.keys(), config_of)], ADDED)
     decided = {*states, *able}
     for node in reversed(able):  # whoever reads a node comes after it
         readers = [user for user in node.users if user.op != "output"]
-        if all(user in found if user in decided else found.keys() & set(float_inputs(user)) for user in readers):
+        if all(user in reasons if user in decided else reasons.keys() & set(float_inputs(user)) for user in readers):
             add([node], BETWEEN)
-    return {**dict.fromkeys(unit, ENERGY), **found}
+    return {**dict.fromkeys(unit, ENERGY), **reasons}
 
 
 def _carries_sum(node: Node, rules: RuleSet, computed: set[Node]) -> bool:

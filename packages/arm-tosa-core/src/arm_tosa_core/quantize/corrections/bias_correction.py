@@ -68,8 +68,8 @@ def constant(node: Any) -> torch.Tensor | None:
     if node.op == "get_attr":
         data: torch.Tensor = attribute(node).detach()
         return data
-    made: torch.Tensor = node.target(*(constant(a) if isinstance(a, Node) else a for a in node.args))
-    return made
+    value: torch.Tensor = node.target(*(constant(a) if isinstance(a, Node) else a for a in node.args))
+    return value
 
 
 def channel_means(result: torch.Tensor, rank: int) -> torch.Tensor:
@@ -146,7 +146,7 @@ def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequenc
         seen += number <= len(samples)
         for place, (layer, rank) in layers.items():
             errors[place].append(channel_means(wanted[place].double() - results[layer].double(), rank))
-        if number == 2 and not any(_agreed(found, seen).any() for found in errors.values()):
+        if number == 2 and not any(_agreed(error, seen).any() for error in errors.values()):
             return
     for place, (layer, _) in layers.items() if seen else ():
         add_to_bias(converted, layer, _agreed(errors[place], seen).float())
@@ -156,15 +156,15 @@ def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequenc
 def _last_layers(module: GraphModule, rules: RuleSet) -> dict[int, tuple[Node, int]]:
     """Of each output that a layer makes, and nobody else reads: the layer and the rank of its weight."""
     (output,) = (n for n in module.graph.nodes if n.op == "output")
-    found: dict[int, tuple[Node, int]] = {}
+    layers: dict[int, tuple[Node, int]] = {}
     for place, node in enumerate(output.args[0]):
         while isinstance(node, Node) and len(node.users) == 1 and (is_quantize(node) or is_dequantize(node)):
             node = node.args[0]
         if isinstance(node, Node) and len(node.users) == 1 and is_layer(node, rules):
             weight = constant(node.args[1])
             if weight is not None:
-                found[place] = node, weight.dim()
-    return found
+                layers[place] = node, weight.dim()
+    return layers
 
 
 def _others(call: Sample) -> list[Sample]:
@@ -172,10 +172,10 @@ def _others(call: Sample) -> list[Sample]:
 
     def each(call: Sample, change: Callable[[torch.Tensor], torch.Tensor]) -> Sample:
         inputs, structure = tree_flatten(call)
-        made: Sample = tree_unflatten(
+        sample: Sample = tree_unflatten(
             [change(x) if isinstance(x, torch.Tensor) and x.dim() else x for x in inputs], structure
         )
-        return made
+        return sample
 
     reversed_ = each(call, lambda x: x.flip(-1))
     moved = [each(of, lambda x: x.roll(x.shape[-1] // 2, -1)) for of in (call, reversed_)]
@@ -184,11 +184,11 @@ def _others(call: Sample) -> list[Sample]:
 
 def _agreed(errors: Sequence[torch.Tensor], given: int) -> torch.Tensor:
     """The part of the mean error that is no accident of these calls, of which the first ``given`` are no stand-ins."""
-    found = torch.stack(list(errors))
-    mean, square = estimate(found)
+    stacked = torch.stack(list(errors))
+    mean, square = estimate(stacked)
     accident = float(square.sum())
     size = float((mean**2).sum())
     if not _SURE**2 * accident < size < float("inf"):
         return torch.zeros_like(mean)
-    wanted = float((found[:given].mean(0) * mean).sum()) / size
+    wanted = float((stacked[:given].mean(0) * mean).sum()) / size
     return mean * max(min(1 - accident / size, wanted), 0.0)

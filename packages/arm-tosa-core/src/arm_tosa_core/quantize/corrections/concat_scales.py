@@ -43,16 +43,16 @@ def keep_narrow(module: GraphModule, samples: Sequence[Sample], rules: RuleSet) 
         reach[node] = max(reach[node], _reach(result))
 
     look(samples[:FEW], module, reach, see)
-    found = {}
+    gains = {}
     for node, operands in joins.items():
         whole = max(reach[operand] for operand in node.args[0])
         for operand in operands:
             before, after = torch.tensor([[whole**2], [reach[operand] ** 2]], dtype=torch.float64)
             if _JUDGE.accepts(before, after):
                 _copy(module, node, operand)
-                found[operand.name] = evidence(before, after)
+                gains[operand.name] = evidence(before, after)
     module.recompile()
-    return found
+    return gains
 
 
 def _candidates(node: Node) -> list[Node]:

@@ -92,34 +92,34 @@ def equalize(
     for edge in edges:
         if edge.value not in seen.kept:  # no sample had an element
             continue
-        choice, found = _choose(module, edge, seen.kept[edge.value], seen.reach[edge.value])
+        choice, gain = _choose(module, edge, seen.kept[edge.value], seen.reach[edge.value])
         if choice is None:
             continue
         if isinstance(choice, _Fold):
             _fold(module, edge, choice)
         else:
             _move(module, edge, choice)
-        changed[edge.maker.name] = found
+        changed[edge.maker.name] = gain
     module.recompile()
     return changed
 
 
 def _edge(maker: Node, rules: RuleSet) -> _Edge | None:
-    made = rules.traits_of(maker).channels
-    if made is None:
+    channels = rules.traits_of(maker).channels
+    if channels is None:
         return None
-    places = (made.weight, made.bias)
+    places = (channels.weight, channels.bias)
     constants = tuple(a for i in places if len(maker.args) > i and isinstance(a := maker.args[i], Node))
-    if not constants or not all(_is_own(c) for c in constants) or constants[0] is not maker.args[made.weight]:
+    if not constants or not all(_is_own(c) for c in constants) or constants[0] is not maker.args[channels.weight]:
         return None
     value = maker
     while len(value.users) == 1 and _is_homogeneous(next(iter(value.users)), rules):
         value = next(iter(value.users))
     readers = tuple(value.users)
     axes = {None if (read := rules.traits_of(r).channels) is None else read.read for r in readers}
-    if len(axes) != 1 or (axis := axes.pop()) is None or (axis == -1) != made.last:
+    if len(axes) != 1 or (axis := axes.pop()) is None or (axis == -1) != channels.last:
         return None
-    smoothed = made.last and made.read is None
+    smoothed = channels.last and channels.read is None
     edge = _Edge(maker, constants, value, readers, axis, smoothed)
     return edge if all(_reads(r, value, axis) for r in readers) else None
 
@@ -345,6 +345,6 @@ class _Activations:
         if result.numel():
             reach = _reach(result, self.axes[node])
             self.reach[node] = torch.maximum(reach, self.reach.get(node, reach))
-            kept = self.kept.setdefault(node, [])
-            if len(kept) < _KEPT:
-                kept.append(result.clone())
+            values = self.kept.setdefault(node, [])
+            if len(values) < _KEPT:
+                values.append(result.clone())

@@ -64,12 +64,12 @@ class Layer:
 
 def find_layers(prepared: GraphModule, rules: RuleSet) -> list[Layer]:
     """The layers whose weights are constants that are observed; those that share an observer are one."""
-    found: dict[Node, list[Node]] = {}
+    users: dict[Node, list[Node]] = {}
     for node in prepared.graph.nodes:
         if is_layer(node, rules) and isinstance(observer := node.args[1], Node) and observer.op == "call_module":
-            found.setdefault(observer, []).append(node)
+            users.setdefault(observer, []).append(node)
     layers = []
-    for observer, nodes in found.items():
+    for observer, nodes in users.items():
         weight: Any = observer
         while weight.op == "call_module":
             weight = weight.args[0]
@@ -164,11 +164,11 @@ class Moments:
         self._join(rows.shape[1], mean, rows.transpose(1, 2) @ rows)
 
     def __add__(self, other: Moments) -> Moments:
-        made = Moments()
+        total = Moments()
         for each in (self, other):
             if each.observations:
-                made._join(each.observations, each.mean, each.spread)
-        return made
+                total._join(each.observations, each.mean, each.spread)
+        return total
 
     def _join(self, count: int, mean: torch.Tensor, spread: torch.Tensor) -> None:
         if not self.observations:
@@ -227,8 +227,8 @@ def _unfolded(
 
 
 def _each(value: Any, axes: int) -> list[int]:
-    found = [value] if isinstance(value, int) else list(value)
-    return found * axes if len(found) == 1 else found
+    numbers = [value] if isinstance(value, int) else list(value)
+    return numbers * axes if len(numbers) == 1 else numbers
 
 
 def _padding(value: Any, kernel: Sequence[int], dilation: Sequence[int]) -> list[int]:

@@ -38,8 +38,8 @@ def round_weights(converted: GraphModule, inputs: LayerInputs) -> dict[str, Evid
         dequantize = nodes[layer.name].args[1]
         if layer.name not in inputs.moments or not _is_stored(dequantize):
             continue
-        if (made := _rounded(layer, dequantize, *inputs.moments.pop(layer.name))) is not None:
-            integers, changed[layer.name] = made
+        if (rounded := _rounded(layer, dequantize, *inputs.moments.pop(layer.name))) is not None:
+            integers, changed[layer.name] = rounded
             with torch.no_grad():
                 _stored(dequantize).copy_(integers)
     return changed
@@ -78,8 +78,8 @@ def _rounded(layer: Layer, dequantize: Node, first: Moments, second: Moments) ->
     better = _JUDGE.accepts(before, after)
     if not better.any():
         return None
-    found = evidence(before.flatten(1).sum(1), torch.where(better, after, before).flatten(1).sum(1))
-    return layer.whole(torch.where(better[..., None], together, nearest)).to(torch.int8), found
+    gain = evidence(before.flatten(1).sum(1), torch.where(better, after, before).flatten(1).sum(1))
+    return layer.whole(torch.where(better[..., None], together, nearest)).to(torch.int8), gain
 
 
 def _stored(dequantize: Node) -> torch.Tensor:
@@ -122,11 +122,11 @@ class Feedback:
         variances = covariance.diagonal(dim1=1, dim2=2)
         mean = variances.mean(-1, keepdim=True).clamp_min(_SMALLEST)
         share = (inputs / (inputs + observations.double()))[:, None]
-        made = (1 - share).float()[..., None] * covariance
-        made.diagonal(dim1=1, dim2=2).add_((share / 2).float() * (variances + mean) + _DAMPING * mean)
-        order = made.diagonal(dim1=1, dim2=2).argsort(dim=-1, descending=True, stable=True)
-        made = made.gather(1, order[:, :, None].expand_as(made)).gather(2, order[:, None, :].expand_as(made))
-        inverse = torch.cholesky_inverse(torch.linalg.cholesky(made.double()))
+        shrunk = (1 - share).float()[..., None] * covariance
+        shrunk.diagonal(dim1=1, dim2=2).add_((share / 2).float() * (variances + mean) + _DAMPING * mean)
+        order = shrunk.diagonal(dim1=1, dim2=2).argsort(dim=-1, descending=True, stable=True)
+        shrunk = shrunk.gather(1, order[:, :, None].expand_as(shrunk)).gather(2, order[:, None, :].expand_as(shrunk))
+        inverse = torch.cholesky_inverse(torch.linalg.cholesky(shrunk.double()))
         self.order = order
         #: Upper Cholesky factor of the inverse covariance in that order, [groups, inputs, inputs].
         self.factor = torch.linalg.cholesky(inverse, upper=True).float()

@@ -33,7 +33,7 @@ def resolve_states(program: ExportedProgram, states: States) -> dict[str, int]:
     """
     inputs, outputs, keys = _inputs(program), _outputs(program), output_keys(program)
     names = {n.name: i for i, n in enumerate(outputs) if n is not None} | keys
-    found: dict[str, int] = {}
+    indices: dict[str, int] = {}
     for name, output in states.items():
         if name not in inputs:
             raise UsageError(f"states: the model has no input {name!r}; its inputs are {', '.join(inputs)}")
@@ -41,13 +41,13 @@ def resolve_states(program: ExportedProgram, states: States) -> dict[str, int]:
         if index is None or not 0 <= index < len(outputs):
             valid = ", ".join(keys or names) if isinstance(output, str) else f"0 to {len(outputs) - 1}"
             raise UsageError(f"states: the model has no output {output!r} for input {name!r}; its outputs are {valid}")
-        if index in found.values():
+        if index in indices.values():
             raise UsageError(f"states: output {output!r} is the state of two inputs")
         given, made, result = _kind(inputs[name]), _kind(outputs[index]), outputs[index]
         if given != made and (result is None or not is_appended(inputs[name], result)):
             raise UsageError(f"states: input {name!r} is {given}, but output {output!r} is {made}")
-        found[name] = index
-    return found
+        indices[name] = index
+    return indices
 
 
 def is_appended(given: Node, result: Node) -> bool:
@@ -77,17 +77,17 @@ def find_states(program: ExportedProgram) -> dict[str, int]:
         ]
         for name, node in inputs.items()
     }
-    meant = [index for found in fitting.values() for index in found]
-    return {name: found[0] for name, found in fitting.items() if len(found) == 1 and meant.count(found[0]) == 1}
+    meant = [index for indices in fitting.values() for index in indices]
+    return {name: indices[0] for name, indices in fitting.items() if len(indices) == 1 and meant.count(indices[0]) == 1}
 
 
 def output_keys(program: ExportedProgram) -> dict[str, int]:
     """The index of each output that is a value of the dictionary that a model returns."""
     structure = program.call_spec.out_spec
-    made = tree_unflatten(list(range(structure.num_leaves)), structure)
-    if not isinstance(made, Mapping):
+    keys = tree_unflatten(list(range(structure.num_leaves)), structure)
+    if not isinstance(keys, Mapping):
         return {}
-    return {str(key): value for key, value in made.items() if isinstance(value, int)}
+    return {str(key): value for key, value in keys.items() if isinstance(value, int)}
 
 
 def with_carried_states(module: GraphModule, states: Mapping[str, int], samples: Iterable[Sample]) -> Iterator[Sample]:

@@ -71,13 +71,13 @@ def to_mxfp(
             a word or not of zeros, or it computes in another type than float32 and bfloat16. The model is as it was.
     """
     kinds = (torch.nn.Linear, torch.nn.Conv2d)
-    found = [
+    layers = [
         (name, module)
         for name, module in model.named_modules()
         if name and isinstance(module, kinds) and (filter_fn is None or filter_fn(module, name))
     ]
-    made = [(name, _layer(name, module, config)) for name, module in found]
-    for name, module in made:
+    replacements = [(name, _layer(name, module, config)) for name, module in layers]
+    for name, module in replacements:
         parent, _, own = name.rpartition(".")
         setattr(model.get_submodule(parent), own, module)
 
@@ -95,8 +95,8 @@ def _layer(name: str, module: torch.nn.Linear | torch.nn.Conv2d, config: MXFPOpC
         faults[f"pads with {module.padding_mode}; zeros can be"] = module.padding_mode != "zeros"
     if problem := next((problem for problem, holds in faults.items() if holds), None):
         raise UsageError(f"{name} ({type(module).__name__}) cannot be MXFP: {problem}; leave it out with filter_fn")
-    kept = _Kept(weight, module.bias, config)
-    return MXFPLinear(kept) if isinstance(module, torch.nn.Linear) else MXFPConv2d(kept, module)
+    weights = _Kept(weight, module.bias, config)
+    return MXFPLinear(weights) if isinstance(module, torch.nn.Linear) else MXFPConv2d(weights, module)
 
 
 class _Kept(torch.nn.Module):
@@ -217,5 +217,5 @@ def rounded_to_blocks(x: torch.Tensor, dtype: DType, size: int) -> torch.Tensor:
     scale = np.clip(exponent - greatest + overflows, _LEAST, _GREATEST)
     most = float(about.max)
     codes = np.clip(np.ldexp(reals, -scale), -most, most).astype(np.float32).astype(kind)
-    made = np.ldexp(codes.astype(np.float64), scale).astype(np.float32)
-    return torch.from_numpy(made.reshape(x.shape))
+    rounded = np.ldexp(codes.astype(np.float64), scale).astype(np.float32)
+    return torch.from_numpy(rounded.reshape(x.shape))
