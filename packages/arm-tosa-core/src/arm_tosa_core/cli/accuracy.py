@@ -26,10 +26,11 @@ from .options import Options, TargetName, Trust, parse_options
 from .progress import progress
 from .quantize import is_quantized
 from .report import Result, say, table
+from .results_table import finite
 from .text_accuracy import PERPLEXITY, TEXT, text_accuracy
 
 if TYPE_CHECKING:
-    from ..accuracy.compare import Comparison, OperatorError, OutputError
+    from ..accuracy.compare import Comparison, OutputError
     from ..accuracy.model import Model, Quantized
     from ..accuracy.search_result import Goal, Point, Search
     from ..exir.figures import Figures
@@ -183,21 +184,13 @@ def _failure(search: Search, goal: Goal, budget: str | None, scheme: str) -> str
         )
     if goal.max_drop is None and not search.chosen.units:
         others = len(search.points) - 1
+        measure = "SQNR in dB" if search.measure == "SQNR, dB" else search.measure
         inside = sum(point.cost <= search.bounds.most for point in search.points) - 1
         return (
             f"of {others} schemes with layers in 16 bits that were measured, {inside} are within {budget}, and none of "
-            f"these raises the {_measure(search)}: {scheme} is kept"
+            f"these raises the {measure}: {scheme} is kept"
         )
     return None
-
-
-def _measure(search: Search) -> str:
-    """Its name in a sentence."""
-    return "SQNR in dB" if search.measure == "SQNR, dB" else search.measure
-
-
-def _where(row: OperatorError) -> str:
-    return _short(row.source) or row.module
 
 
 def _short(source: str) -> str:
@@ -208,7 +201,7 @@ def _short(source: str) -> str:
 
 def _data(comparison: Comparison, search: Search | None) -> dict[str, Any]:
     data: dict[str, Any] = {
-        "sqnr_db": None if comparison.sqnr_db is None else _finite(comparison.sqnr_db),
+        "sqnr_db": finite(comparison.sqnr_db),
         "equal": comparison.equal,
         "metric": comparison.metric,
         "float_metric": comparison.float_metric,
@@ -219,8 +212,8 @@ def _data(comparison: Comparison, search: Search | None) -> dict[str, Any]:
     if search is not None:
         data["search"] = {
             "figure": search.figure,
-            "limit": _finite(search.bounds.most),
-            "least": _finite(search.bounds.least),
+            "limit": finite(search.bounds.most),
+            "least": finite(search.bounds.least),
             "points": [_point(point, search) for point in search.points],
             "units": search.units,
             "quantized": search.spent.quantized,
@@ -234,7 +227,7 @@ def _point(point: Point, search: Search) -> dict[str, Any]:
     return {
         "scheme": asdict(point.scheme),
         "units": list(point.units),
-        "value": _finite(point.value),
+        "value": finite(point.value),
         "outputs": [_plain(asdict(output)) for output in point.outputs],
         "cost": point.cost,
         "pareto": point.pareto,
@@ -243,12 +236,7 @@ def _point(point: Point, search: Search) -> dict[str, Any]:
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: _finite(value) if isinstance(value, float) else value for key, value in row.items()}
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no infinity: no error at all is null."""
-    return value if math.isfinite(value) else None
+    return {key: finite(value) if isinstance(value, float) else value for key, value in row.items()}
 
 
 def _of_the_worst(sqnr_db: float, comparison: Comparison) -> str:
@@ -284,7 +272,7 @@ def _show(console: Console, comparison: Comparison, search: Search | None) -> No
             "–" if row.bits is None else str(row.bits),
             f"{row.range[0]:.3g} to {row.range[1]:.3g}",
             f"{100 * row.saturated:.2f} %",
-            _where(row),
+            _short(row.source) or row.module,
         )
         for row in rows[:_SHOWN]
     ]

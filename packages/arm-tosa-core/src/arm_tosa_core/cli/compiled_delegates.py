@@ -12,14 +12,12 @@ from rich.table import Table
 
 from ..exir.compiled_delegate import CompiledDelegate
 from ..exir.figures import Figures
+from ..support.memory_size import kib
 from .report import Result, table
 
 if TYPE_CHECKING:
     from ..exir.report import Report, Row
     from ..quantize.decision_costs import DecisionCost
-
-
-_KIB = 1024
 
 
 def show_figures(console: Console, title: str, figures: Figures) -> None:
@@ -40,17 +38,13 @@ def _rows(figures: Figures) -> Iterator[tuple[str, str]]:
         yield "inferences per second, estimated", f"{figures.inferences_per_second:,.1f} {clock}"
     if figures.sram_bytes is not None:
         parts = f": {figures.sram_parts}" if figures.sram_parts else ""
-        yield "SRAM", f"{_size(figures.sram_bytes)}{parts}"
+        yield "SRAM", f"{kib(figures.sram_bytes)}{parts}"
     if figures.dram_bytes:
-        yield "DRAM", _size(figures.dram_bytes)
+        yield "DRAM", kib(figures.dram_bytes)
     if figures.flash_bytes is not None:
-        yield "flash", _size(figures.flash_bytes) + (": weights and commands" if figures.flash_bytes else "")
+        yield "flash", kib(figures.flash_bytes) + (": weights and commands" if figures.flash_bytes else "")
     yield "file", f"{figures.file_bytes:,} bytes"
     yield "time to compile", f"{figures.seconds:,.2f} s"
-
-
-def _size(size: int) -> str:
-    return f"{size / _KIB:,.1f} KiB"
 
 
 def show_peaks(console: Console, delegates: Sequence[CompiledDelegate]) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ..support.memory_size import kib
 from ..sweep.point import Evaluation, Failure, Point, Result
 from .sweep_sources import FileSources, data_file, model_with
 
-_KIB = 1024
 _COLUMNS = ("target", "quantize", "options", "latency", "SRAM", ".pte", "on CPU")
 _ACCURACY = ("metric", "drop", "SQNR")
 
@@ -33,13 +33,13 @@ def _cells(result: Result) -> dict[str, str]:
 
 def _figures(evaluation: Evaluation) -> dict[str, str]:
     figures, accuracy = evaluation.figures, evaluation.accuracy
-    cells = {".pte": _kib(figures.file_bytes)}
+    cells = {".pte": kib(figures.file_bytes)}
     if figures.on_cpu:
         cells["on CPU"] = f"{figures.on_cpu:,} operators"
     if evaluation.latency is not None:
         cells["latency"] = f"{evaluation.latency * 1e3:,.3f} ms"
     if figures.sram_bytes is not None:
-        cells["SRAM"] = _kib(figures.sram_bytes)
+        cells["SRAM"] = kib(figures.sram_bytes)
     if accuracy is None:
         return cells
     if accuracy.metric is not None:
@@ -49,10 +49,6 @@ def _figures(evaluation: Evaluation) -> dict[str, str]:
     if accuracy.sqnr_db is not None:
         cells["SQNR"] = f"{accuracy.sqnr_db:.1f} dB" if math.isfinite(accuracy.sqnr_db) else "exact"
     return cells
-
-
-def _kib(size: float) -> str:
-    return f"{size / _KIB:,.1f} KiB"
 
 
 def command_of(point: Point, sources: FileSources) -> str:
@@ -79,11 +75,12 @@ def json_of(result: Result, sources: FileSources) -> dict[str, Any]:
     }
     if isinstance(outcome, Failure):
         return {**data, "error": outcome.reason}
-    accuracy = None if outcome.accuracy is None else {k: _finite(v) for k, v in asdict(outcome.accuracy).items()}
+    accuracy = None if outcome.accuracy is None else {k: finite(v) for k, v in asdict(outcome.accuracy).items()}
     if accuracy is not None and outcome.accuracy is not None:
         accuracy["drop"] = outcome.accuracy.drop
     return {**data, "figures": outcome.figures.to_json(), "latency_s": outcome.latency, "accuracy": accuracy}
 
 
-def _finite(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
+    """JSON has no infinity: it is null."""
     return value if value is not None and math.isfinite(value) else None

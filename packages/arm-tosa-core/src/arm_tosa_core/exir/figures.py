@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+from ..support.memory_size import kib
 from .compiled_delegate import CompiledDelegate
 
 _KIB = 1024
@@ -63,11 +64,11 @@ class Figures:
         """What the SRAM holds, where that is more than tensors; empty: nothing else, or nobody says."""
         parts = []
         if self.cache_bytes:
-            parts.append(f"{_text(self.cache_bytes)} set aside as a cache of DRAM")
+            parts.append(f"{kib(self.cache_bytes)} set aside as a cache of DRAM")
         elif self.tensors_bytes is not None:
-            parts.append(f"{_text(self.tensors_bytes)} of tensors at their peak")
+            parts.append(f"{kib(self.tensors_bytes)} of tensors at their peak")
         if self.constants_in == "SRAM" and self.constants_bytes is not None:
-            parts.append(f"{_text(self.constants_bytes)} of weights and commands")
+            parts.append(f"{kib(self.constants_bytes)} of weights and commands")
         return " and ".join(parts) if len(parts) > 1 or self.cache_bytes else ""
 
     @property
@@ -127,7 +128,3 @@ def added_up(
         constants_in=" and ".join(memories),
         cache_bytes=cache,
     )
-
-
-def _text(size: int) -> str:
-    return f"{size / _KIB:,.1f} KiB"

@@ -27,6 +27,11 @@ def size_of(text: str | int, subject: str) -> int:
     return size
 
 
+def kib(size: float) -> str:
+    """Bytes as text, in KiB."""
+    return f"{size / 1024:,.1f} KiB"
+
+
 def size_text(size: int) -> str:
     """Bytes in the largest unit of which they are a whole number, as ``size_of`` reads them."""
     unit = next(unit for unit in ("G", "M", "K", "") if size % _UNITS[unit] == 0)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..support.errors import UsageError
-from ..support.memory_size import size_of
+from ..support.memory_size import kib, size_of
 from .point import Evaluation
 
 #: A part of a limit that arithmetic loses: 1 - 0.99 is more than 0.01.
@@ -102,7 +102,7 @@ def _over(limit: str, value: float | None, most: float, text: Callable[[float], 
 
 
 def _size(size: float) -> str:
-    return f"{size:,.0f} B" if size < 1024 else f"{size / 1024:,.1f} KiB"
+    return f"{size:,.0f} B" if size < 1024 else kib(size)
 
 
 def _time(seconds: float) -> str:

@@ -15,7 +15,7 @@ from ...lowering.node_facts import facts
 from ...lowering.operator_names import is_reproducible
 from ...lowering.rule_set import RuleSet
 from ...lowering.unwritable import require_dense
-from .node_roles import is_layer
+from .node_roles import arguments_of, is_layer
 
 _DETACH = torch.ops.aten.detach_.default
 
@@ -124,10 +124,9 @@ def _written(node: Node) -> list[Node]:
     """The operands that an operator writes to."""
     if not mutable(node) or node.target is _DETACH:
         return []
-    schema = schema_of(node.target).arguments
-    arguments = {**dict(zip((each.name for each in schema), node.args, strict=False)), **node.kwargs}
+    schema, arguments = schema_of(node.target).arguments, arguments_of(node)
     places = [each.name for each in schema if each.alias_info is not None and each.alias_info.is_write]
-    return [n for name in places if isinstance(n := arguments.get(name), Node)]
+    return [n for name in places if isinstance(n := arguments[name], Node)]
 
 
 def _kept(module: GraphModule, node: Node, value: torch.Tensor, constants: list[tuple[str, torch.Tensor]]) -> str:
@@ -228,15 +227,10 @@ def _is_idle_cast(node: Node, rules: RuleSet) -> bool:
     before, after = (n.meta.get("val") for n in (node.args[0], node))
     if not isinstance(before, torch.Tensor) or not isinstance(after, torch.Tensor):
         return False
-    if _argument(node, "copy") or any(user.op == "output" for user in node.users):  # an input must not become a result
+    if arguments_of(node).get("copy"):
+        return False
+    if any(user.op == "output" for user in node.users):  # an input must not become a result
         return False
     return all(getattr(before, of) == getattr(after, of) for of in ("dtype", "device", "layout")) and (
         before.stride() == after.stride()  # a view may follow that only fits the memory format asked for
     )
-
-
-def _argument(node: Node, name: str) -> Any:
-    """The argument of this name; None if the operator has none, or it is not given."""
-    names = [argument.name for argument in schema_of(node.target).arguments]
-    arguments = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
-    return arguments.get(name)
