@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from choice_kit import NUMPY, new_builder
 
-from arm_ethosu.limits import MAX_STRIDE
+from arm_ethosu.accelerators import MAX_STRIDE
 from arm_ethosu.rewrites.pools_of_long_strides import ROWS_OF_WINDOWS
 from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.loader import load

@@ -9,7 +9,7 @@ import pytest
 import torch
 from rewrite_kit import SPEC, before_and_after, cycles
 
-from arm_ethosu.limits import MAX_AXIS
+from arm_ethosu.accelerators import MAX_AXIS
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.values import QParams
 from arm_tosa_core.rules.resize import upsample_nearest2d

@@ -1,4 +1,4 @@
-"""The Ethos-U accelerator configurations that Vela 5.2 compiles for, as data."""
+"""The Ethos-U accelerators that Vela 5.2 compiles for, and the largest numbers that their registers hold, as data."""
 
 from __future__ import annotations
 
@@ -53,3 +53,16 @@ def family_of(accelerator: str) -> Family:
         return ACCELERATORS[accelerator]
     except KeyError:
         raise UsageError(f"unknown Ethos-U target {accelerator!r}; valid ones: {', '.join(ACCELERATORS)}") from None
+
+
+#: Largest channel count, and largest axis of what Vela transposes. Vela splits longer heights and widths by itself.
+MAX_AXIS = 1 << 16
+#: Largest stride.
+MAX_STRIDE = 3
+#: Longest padding at top, bottom, left and right; Vela shortens what is longer without a word.
+MAX_PADDING = (127, 255, 127, 255)
+#: Most indices of a GATHER or SCATTER; Vela writes the lower 16 bits of what is more.
+MAX_INDICES = (1 << 16) - 1
+#: Most images of an operator with windows. Vela makes an operator of each, and its time goes with their square: of one
+#: convolution 1 s for 1024, 22 s for 16384.
+MAX_IMAGES = 1 << 14

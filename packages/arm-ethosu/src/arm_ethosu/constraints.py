@@ -16,8 +16,7 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.operator_classes import CONVOLUTIONS
 from arm_tosa_core.tosa.verifier import Check
 
-from .accelerators import Family
-from .limits import MAX_AXIS, MAX_IMAGES, MAX_INDICES, MAX_PADDING, MAX_STRIDE
+from .accelerators import MAX_AXIS, MAX_IMAGES, MAX_INDICES, MAX_PADDING, MAX_STRIDE, Family
 from .native import conv3d, resize, transpose, transpose_conv2d
 from .native.conv2d import is_over_patches
 

@@ -6,8 +6,7 @@ import pytest
 from sweep_kit import evaluation
 
 from arm_tosa_core.support.errors import UsageError
-from arm_tosa_core.sweep.front import answer
-from arm_tosa_core.sweep.limits import Drop, Limits, parse_limits
+from arm_tosa_core.sweep.limits import Drop, Limits, answer, parse_limits
 from arm_tosa_core.sweep.point import Evaluation, Failure, Outcome, Point, Result
 
 

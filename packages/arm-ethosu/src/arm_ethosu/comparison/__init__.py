@@ -17,10 +17,9 @@ from ..command_stream.operations import decode
 from ..vela import Arrays, Run, VelaOutput, Workplace, workplace
 from ..vela_layers import FLAG, tables
 from .debug_database import Lifetimes, owned
-from .difference import Difference
+from .difference import Difference, port_difference
 from .lookups import table_difference
 from .memory import memory_difference
-from .ports import port_difference
 from .windows import window_difference
 from .zero_points import zero_point_difference
 

@@ -12,10 +12,10 @@ from math import prod
 
 from arm_tosa_core.tosa.ir import Op
 
+from ..accelerators import MAX_AXIS
 from ..command_stream import registers as r
 from ..command_stream.feature_maps import computed, window
 from ..command_stream.operations import Operation
-from ..limits import MAX_AXIS
 from .debug_database import Owned
 from .difference import Difference
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arm_tosa_core.tosa.ir import DType, Op
 
-from ..limits import MAX_AXIS
+from ..accelerators import MAX_AXIS
 
 
 def is_native(op: Op) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from arm_tosa_core.tosa.ir import DType, Op
 
-from ..limits import MAX_AXIS, MAX_STRIDE
+from ..accelerators import MAX_AXIS, MAX_STRIDE
 
 #: Weights have 8 bits; with a zero point of -128 they count from 0 to 255.
 _LARGEST_WEIGHT = 255

@@ -7,7 +7,7 @@ from math import prod
 
 from arm_tosa_core.tosa.ir import fewest_axes
 
-from ..limits import MAX_AXIS
+from ..accelerators import MAX_AXIS
 
 #: Axes that Vela moves as they are; of more, TRANSPOSE_OF_FEW_AXES leaves as few as there can be.
 NATIVE_RANK = 4

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from arm_tosa_core.tosa.ir import DType, Op
 
-from ..limits import MAX_AXIS
+from ..accelerators import MAX_AXIS
 
 
 class Phase(NamedTuple):

@@ -10,8 +10,8 @@ from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
+from ..accelerators import MAX_AXIS, MAX_INDICES
 from ..constraints import longer_padding
-from ..limits import MAX_AXIS, MAX_INDICES
 from .inserter import Inserter
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
-from ..limits import MAX_STRIDE
+from ..accelerators import MAX_STRIDE
 from .by_estimate import Choice
 
 #: Channels at most, after the rewrite, of a convolution that is worth asking about: of 12 and more, twice as many were

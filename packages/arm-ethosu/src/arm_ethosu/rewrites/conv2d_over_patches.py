@@ -12,7 +12,7 @@ from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from ..limits import MAX_STRIDE
+from ..accelerators import MAX_STRIDE
 from ..native.conv2d import is_over_patches
 from .by_estimate import Choice
 from .inserter import Inserter

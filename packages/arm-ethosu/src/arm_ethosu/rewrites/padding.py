@@ -10,7 +10,7 @@ from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
-from ..limits import MAX_PADDING
+from ..accelerators import MAX_PADDING
 from .beyond_registers import padded_before
 from .by_estimate import WORTH_ASKING, Choice
 from .graph_parts import around

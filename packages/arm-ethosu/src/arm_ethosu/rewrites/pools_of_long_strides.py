@@ -12,7 +12,7 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
-from ..limits import MAX_AXIS, MAX_STRIDE
+from ..accelerators import MAX_AXIS, MAX_STRIDE
 from .inserter import Inserter
 
 _LEAST = {DType.INT8: -128, DType.INT16: -32768}

@@ -11,7 +11,7 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Inserter, Stage
 
-from ..limits import MAX_AXIS
+from ..accelerators import MAX_AXIS
 
 _LARGEST_KERNEL = 256  # of a pool, along either axis
 _BRICK = 16  # channels that are computed together

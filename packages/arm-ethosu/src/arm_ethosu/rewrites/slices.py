@@ -12,7 +12,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 from arm_tosa_core.tosa.scaling import is_by_one
 
-from ..limits import MAX_AXIS, MAX_STRIDE
+from ..accelerators import MAX_AXIS, MAX_STRIDE
 from .max_pool_copies import copied
 
 _DILATION = 2  # of more Vela makes several operations

@@ -9,7 +9,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 from arm_tosa_core.tosa.walks import made_by, through
 
-from ..limits import MAX_AXIS
+from ..accelerators import MAX_AXIS
 from ..native.transpose import NATIVE_RANK, joined_behind_one
 from ..operator_classes import AT_THE_OUTPUT
 from .by_estimate import Choice

@@ -13,8 +13,7 @@ from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
 from ..support.memory_size import size_of
 from ..sweep.engine import Engine
-from ..sweep.front import Answer, answer
-from ..sweep.limits import Limits, parse_limits
+from ..sweep.limits import Answer, Limits, answer, parse_limits
 from ..sweep.page import page
 from ..sweep.point import Evaluation, Failure
 from ..sweep.point import Result as PointResult

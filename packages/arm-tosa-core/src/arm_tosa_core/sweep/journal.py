@@ -14,9 +14,8 @@ from typing import Any
 from ..support import foreign
 from ..support.errors import UsageError
 from . import extra
-from .front import costs
 from .journal_file import storage
-from .limits import Limits
+from .limits import Limits, costs
 from .point import Evaluation, Failure, Outcome, Parameters, Point
 from .space import DEFAULT, Space
 
