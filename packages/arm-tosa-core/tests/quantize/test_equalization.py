@@ -107,8 +107,8 @@ def test_better_in_8_bits(name: str, count: int) -> None:
     def sqnr(on: bool) -> float:
         quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
         samples = [((x,), {}) for x in inputs[:count]]
-        options = {"equalization": on, "smoothing": on, "bias_correction": False}
-        quantized = quantize_program(program, quantizer, samples, **options).converted
+        corrections = Corrections(equalization=on, smoothing=on, bias_correction=False)
+        quantized = quantize_program(program, quantizer, samples, corrections=corrections).converted
         exact, got = program.module()(inputs[3]).detach(), quantized(inputs[3])
         return float(10 * torch.log10(exact.square().sum() / (exact - got).square().sum()))
 
