@@ -21,10 +21,9 @@ from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.schedule import deep
 from arm_ethosu.schedule.compilation import scheduled
-from arm_ethosu.schedule.problem import Plan
 from arm_ethosu.schedule.lives import Lives, Range
 from arm_ethosu.schedule.plan import plan
-from arm_ethosu.schedule.problem import Problem
+from arm_ethosu.schedule.problem import Plan, Problem
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.serializer import serialize

@@ -303,8 +303,7 @@ def _lowered(
 
 def _scores(module: Any, context: int, piece: list[int]) -> torch.Tensor:
     """As ``_perplexity`` reads them, by a module that takes a token, its position and the cache."""
-    from arm_tosa_core.llm.cached_model import read_text
-    from arm_tosa_core.llm.cached_model import CachedModel
+    from arm_tosa_core.llm.cached_model import CachedModel, read_text
 
     cache = CachedModel.of(trained(), context, PREFILL).empty_cache()
     with torch.no_grad():
@@ -313,8 +312,7 @@ def _scores(module: Any, context: int, piece: list[int]) -> torch.Tensor:
 
 def _with_rows(context: int, tokens: int) -> tuple[torch.nn.Module, list[tuple[Any, ...]]]:
     """What ``compile_llm`` exports, for so many tokens at once."""
-    from arm_tosa_core.llm.cached_model import write_rows
-    from arm_tosa_core.llm.cached_model import CachedModel
+    from arm_tosa_core.llm.cached_model import CachedModel, write_rows
 
     model = CachedModel.of(trained(), context, PREFILL)
     cache, samples = model.empty_cache(), []

@@ -22,9 +22,8 @@ from arm_tosa_core.llm.tokenizer import read_tokenizer
 from arm_tosa_core.support.cache_folder import cache_folder
 from arm_tosa_core.support.errors import ArmTosaError
 from arm_tosa_core.sweep import quantized
-from arm_tosa_core.sweep.limits import answer
 from arm_tosa_core.sweep.journal import Journal
-from arm_tosa_core.sweep.limits import Limits
+from arm_tosa_core.sweep.limits import Limits, answer
 from arm_tosa_core.sweep.point import Result
 from arm_tosa_core.sweep.space import read_space
 
