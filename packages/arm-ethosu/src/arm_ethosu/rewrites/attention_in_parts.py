@@ -39,17 +39,17 @@ def _in_parts(graph: Graph, op: Op) -> bool:
         return False
     chain = _chain(scores)
     inside = {*chain, op}
-    if not any(made.name == "MATMUL" for made in chain):
+    if not any(member.name == "MATMUL" for member in chain):
         return False
-    if any(t in graph.outputs or not inside.issuperset(t.uses) for made in chain for t in made.outputs):
+    if any(t in graph.outputs or not inside.issuperset(t.uses) for member in chain for t in member.outputs):
         return False
     users = op.output.uses
     last = users[0] if len(users) == 1 and users[0].name == "RESCALE" and op.output not in graph.outputs else op
     parts = _Parts(graph, last, chain)
     done = []
     for matrices in _ranges(count, together):
-        found = [parts.end(op, matrices, some) for some in _ranges(rows, height)]
-        done.append(parts.insert.join(found, axis=1))
+        results = [parts.end(op, matrices, some) for some in _ranges(rows, height)]
+        done.append(parts.insert.join(results, axis=1))
     graph.replace(last.output, parts.insert.join(done, axis=0))
     return True
 
@@ -60,14 +60,14 @@ def _ranges(size: int, most: int) -> list[range]:
 
 def _chain(scores: Tensor) -> set[Op]:
     """What makes ``scores`` [count, rows, columns] row by row, back to the products that begin it."""
-    found: set[Op] = set()
+    chain: set[Op] = set()
     waiting = [scores]
     while waiting:
         op = waiting.pop().producer
-        if op is not None and op not in found and _is_by_row(op, scores.shape[:2]):
-            found.add(op)
+        if op is not None and op not in chain and _is_by_row(op, scores.shape[:2]):
+            chain.add(op)
             waiting += [] if op.name == "MATMUL" else _operands(op)
-    return found
+    return chain
 
 
 def _is_by_row(op: Op, matrices: tuple[int, ...]) -> bool:
@@ -102,29 +102,29 @@ class _Parts:
 
         def part(tensor: Tensor) -> Tensor:
             if tensor not in known:
-                made = tensor.producer
-                inside = made is not None and made in self.chain
-                known[tensor] = copy(made) if made is not None and inside else self.cut(tensor, matrices, rows)
+                maker = tensor.producer
+                inside = maker is not None and maker in self.chain
+                known[tensor] = copy(maker) if maker is not None and inside else self.cut(tensor, matrices, rows)
             return known[tensor]
 
-        def copy(made: Op) -> Tensor:
-            if made.name == "MATMUL":
-                return product(made, self.cut(made.inputs[0], matrices, rows))
-            operands = [part(t) if t in _operands(made) else t for t in made.inputs]
-            if made.name == "RESHAPE":
-                *ones, _, _, columns = made.output.shape
+        def copy(member: Op) -> Tensor:
+            if member.name == "MATMUL":
+                return product(member, self.cut(member.inputs[0], matrices, rows))
+            operands = [part(t) if t in _operands(member) else t for t in member.inputs]
+            if member.name == "RESHAPE":
+                *ones, _, _, columns = member.output.shape
                 operands[1] = self.graph.shape([*ones, len(matrices), len(rows), columns])
-            return self.insert.like(made, *operands)
+            return self.insert.like(member, *operands)
 
-        def product(made: Op, left: Tensor) -> Tensor:
-            _, right, *zero_points = made.inputs
+        def product(matmul: Op, left: Tensor) -> Tensor:
+            _, right, *zero_points = matmul.inputs
             right = self.cut(right, matrices, range(right.shape[1]))
-            return self.insert.like(made, left, right, *zero_points)
+            return self.insert.like(matmul, left, right, *zero_points)
 
-        made = product(op, part(op.inputs[0]))
+        result = product(op, part(op.inputs[0]))
         if self.last is op:
-            return made
-        return self.insert.like(self.last, made, *self.last.inputs[1:])
+            return result
+        return self.insert.like(self.last, result, *self.last.inputs[1:])
 
     def _cut(self, tensor: Tensor, matrices: range, rows: range) -> Tensor:
         """Some rows of some matrices of a tensor from outside the chain; sizes of 1 are repeated."""

@@ -44,11 +44,11 @@ def _transposed_as_convolutions(graph: Graph, op: Op) -> bool:
             result = insert("RESCALE", result, *rescale.inputs[1:], **rescale.attrs)
         return result
 
-    made = insert.join([insert.join([convolved(above, left) for left in columns], 3) for above in rows], 2)
+    joined = insert.join([insert.join([convolved(above, left) for left in columns], 3) for above in rows], 2)
     batch, height, width, channels = result.shape
     strides = op.attrs["stride"]
     whole = [-(-size // stride) * stride for size, stride in zip((height, width), strides, strict=True)]
-    image = insert.reshape(made, batch, *whole, channels)
+    image = insert.reshape(joined, batch, *whole, channels)
     image = insert.slice(insert.slice(image, 1, 0, height), 2, 0, width)
     graph.replace(result, image)
     return True

@@ -18,13 +18,13 @@ class Lives:
 
     Args:
         footprints: of the operations, in order.
-        kept: bytes that are read after the last operation, the program's results: first byte, and that behind the last.
+        results: bytes that are read after the last operation: the first byte, and that behind the last.
     """
 
-    def __init__(self, footprints: Sequence[Footprint], region: int, size: int, kept: Iterable[Range] = ()) -> None:
+    def __init__(self, footprints: Sequence[Footprint], region: int, size: int, results: Iterable[Range] = ()) -> None:
         self.size = size
         live = np.zeros(aligned(size), bool)
-        for first, end in kept:
+        for first, end in results:
             live[first:end] = True
         needed = [_ranges(live)]
         self._touched: list[tuple[Range, ...]] = []

@@ -20,7 +20,7 @@ def plan(problem: Problem) -> Plan:
     """The fetches that save most, as far as a greedy search finds them; the same for the same problem."""
     candidates = problem.candidates()
     by_size = sorted(candidates, key=lambda fetch: (-fetch.saved / fetch.size, fetch.source))
-    best = max((_grown(problem, [], order) for order in (candidates, by_size)), key=lambda made: made.saved)
+    best = max((_grown(problem, [], order) for order in (candidates, by_size)), key=lambda plan: plan.saved)
     return _exchanged(problem, best, candidates)
 
 
@@ -39,15 +39,15 @@ def _exchanged(problem: Problem, best: Plan, candidates: Sequence[Fetch]) -> Pla
     """Tries each that was left out in the place of one that saves less."""
     known = {fetch.source: fetch for fetch in candidates}
     for fetch in candidates:
-        chosen = [known[made.source] for made in best.fetches]
+        chosen = [known[each.source] for each in best.fetches]
         if fetch in chosen:
             continue
         for other in sorted(chosen, key=lambda one: one.saved):
             if other.saved >= fetch.saved:
                 break
-            made = _grown(problem, [fetch, *(one for one in chosen if one is not other)], candidates)
-            if made.saved > best.saved:
-                best = made
+            trial = _grown(problem, [fetch, *(one for one in chosen if one is not other)], candidates)
+            if trial.saved > best.saved:
+                best = trial
                 break
     return best
 
@@ -65,8 +65,8 @@ def _placed(problem: Problem, fetches: Sequence[Fetch]) -> Plan | None:
     for fetch, chunks in sorted(timed, key=lambda one: (-one[0].size, one[0].source)):
         steps = _reserved(problem, fetch, chunks)
         others = [
-            (made.address, made.address + made.size)
-            for known, made in placed
+            (other.address, other.address + other.size)
+            for known, other in placed
             if known.start < steps.stop and steps.start < known.stop
         ]
         operations = range(problem.steps[steps.start].operations.start, problem.steps[steps.stop - 1].operations.stop)
@@ -74,7 +74,7 @@ def _placed(problem: Problem, fetches: Sequence[Fetch]) -> Plan | None:
         if address is None:
             return None
         placed.append((steps, replace(fetch, address=address, chunks=chunks)))
-    return Plan(tuple(sorted((made for _, made in placed), key=lambda made: made.users[0])))
+    return Plan(tuple(sorted((fetch for _, fetch in placed), key=lambda fetch: fetch.users[0])))
 
 
 def _chunks(problem: Problem, fetch: Fetch, idle: list[float]) -> tuple[Chunk, ...] | None:

@@ -182,13 +182,15 @@ def _micro_block(op: Operation, facts: Facts, kind: Kind) -> Size:
     return height, width, max(1, facts.macs // (8 * height * width))
 
 
-def _map(op: Operation, found: FeatureMap, size: Size | None = None) -> Map:
+def _map(op: Operation, feature_map: FeatureMap, size: Size | None = None) -> Map:
     """A map, with another size if one is given."""
     if size is None:
-        height, width, depth = found.size
-        size = (1, 1, 1) if found.storage == r.NOWHERE else (max(1, height), max(1, width), depth)
-    outside = found.storage == r.TILES
-    return Map(size, 8 * found.element, found.bricks, op.get(found.registers.region) & 7 if outside else None)
+        height, width, depth = feature_map.size
+        size = (1, 1, 1) if feature_map.storage == r.NOWHERE else (max(1, height), max(1, width), depth)
+    outside = feature_map.storage == r.TILES
+    return Map(
+        size, 8 * feature_map.element, feature_map.bricks, op.get(feature_map.registers.region) & 7 if outside else None
+    )
 
 
 def _nothing(ofm: Map) -> Map:

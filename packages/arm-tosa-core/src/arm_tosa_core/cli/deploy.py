@@ -81,15 +81,15 @@ def deploy(
     --quantize unless each is quantized.
     """
     named = dict(zip(_names(models, name or []), models, strict=True))
-    found = {each: read_program(Path(model)) for each, model in named.items() if Path(model).suffix == ".pte"}
-    compiled = {each: read(Path(named[each])) for each in found}
+    by_name = {each: read_program(Path(model)) for each, model in named.items() if Path(model).suffix == ".pte"}
+    compiled = {each: read(Path(named[each])) for each in by_name}
     options = parse_options(option, sram_budget=sram)
     if len(compiled) == len(named) and (quantize or calibration or options.keys() - {"config_ini"}):
         raise UsageError(
             "--quantize, --calibration, --option and --sram are for models that are not compiled yet; but for "
             "--option config_ini=FILE, the configuration file that a .pte was compiled with"
         )
-    device = _target(target, found.values())
+    device = _target(target, by_name.values())
     maker = firmware_of(device)
     if form not in maker.formats():
         raise UsageError(f"there is no format {form!r}; formats are: {', '.join(maker.formats())}")
@@ -124,11 +124,11 @@ def deployable(program: ExportedProgram, spec: ArmCompileSpec, maker: Firmware, 
     return Program(pte, graphs, [tensor.numpy() for tensor in example])
 
 
-def _names(models: Sequence[str], given: Sequence[str]) -> list[str]:
+def _names(models: Sequence[str], own: Sequence[str]) -> list[str]:
     """The models' names: their files', or that of the function in a .py file."""
-    if given and len(given) != len(models):
-        raise UsageError(f"{len(models)} models and {len(given)} --name were given")
-    names = list(given) or [model.rpartition(":")[2] if ".py:" in model else Path(model).stem for model in models]
+    if own and len(own) != len(models):
+        raise UsageError(f"{len(models)} models and {len(own)} --name were given")
+    names = list(own) or [model.rpartition(":")[2] if ".py:" in model else Path(model).stem for model in models]
     if len(set(names)) < len(names):
         raise UsageError(f"two models have one name ({', '.join(names)}): give each a --name")
     return names

@@ -200,10 +200,10 @@ def as_outputs(graph: Graph, results: Arrays) -> Arrays:
     ]
 
 
-def _output_paths(given: Sequence[Path], count: int) -> list[Path]:
-    if len(given) == 1 and count > 1:
-        (path,) = given
+def _output_paths(paths: Sequence[Path], count: int) -> list[Path]:
+    if len(paths) == 1 and count > 1:
+        (path,) = paths
         return [path.with_name(f"{path.stem}_{index}{path.suffix}") for index in range(count)]
-    if given and len(given) != count:
-        raise UsageError(f"the model has {count} outputs and {len(given)} --output were given")
-    return list(given)
+    if paths and len(paths) != count:
+        raise UsageError(f"the model has {count} outputs and {len(paths)} --output were given")
+    return list(paths)

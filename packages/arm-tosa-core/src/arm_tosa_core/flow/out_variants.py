@@ -38,15 +38,15 @@ _NO_VARIANT = (
 def _said(
     edge: EdgeProgramManager, report: Report, runs: Callable[[Any], bool], why_and_fix: tuple[str, str]
 ) -> str | None:
-    found: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     for node in _calls(edge):
         if not runs(node.target):
-            found.setdefault(canonical(node.target), []).extend(_explained(node, report))
-    if not found:
+            places.setdefault(canonical(node.target), []).extend(_explained(node, report))
+    if not places:
         return None
     why, fix = why_and_fix
-    lines = [line for rows in found.values() for line in dict.fromkeys(rows)]
-    return "\n".join([f"{', '.join(found)} cannot run on the CPU: {why}", *lines, fix])
+    lines = [line for rows in places.values() for line in dict.fromkeys(rows)]
+    return "\n".join([f"{', '.join(places)} cannot run on the CPU: {why}", *lines, fix])
 
 
 def _calls(edge: EdgeProgramManager) -> Iterator[Node]:

@@ -54,10 +54,10 @@ def wide_decisions(prepared: GraphModule) -> list[Decision]:
     ]
 
 
-def decisions(module: GraphModule, found: Mapping[str, Evidence | None], kind: str) -> list[Decision]:
+def decisions(module: GraphModule, evidences: Mapping[str, Evidence | None], kind: str) -> list[Decision]:
     """The same decision for nodes of a module: evidence by their names."""
     nodes = {node.name: node for node in module.graph.nodes}
-    return [_decision(nodes[name], kind, evidence=evidence) for name, evidence in found.items()]
+    return [_decision(nodes[name], kind, evidence=evidence) for name, evidence in evidences.items()]
 
 
 def summary(decisions: Sequence[Decision]) -> str:

@@ -45,9 +45,9 @@ def _lost(observer: MaskedHistogramObserver) -> tuple[float, float]:
     return max(small, 0.0) / max(float(counts.sum()) - observer.zeros, 1.0), step
 
 
-def _text(given: Node, observed: Node, share: float, step: float) -> str:
+def _text(source: Node, observed: Node, share: float, step: float) -> str:
     readers = ", ".join(dict.fromkeys(facts(n).whole or n.name for n in observed.users))
     return (
-        f"input {given.target!r}: {share:.0%} of its numbers are less than half a step of 8 bits ({step / 2:.3g}) and "
+        f"input {source.target!r}: {share:.0%} of its numbers are less than half a step of 8 bits ({step / 2:.3g}) and "
         f"become 0: read it with 16 bits (int16x8 for {readers}), or make its range smaller, by a logarithm or a root"
     )

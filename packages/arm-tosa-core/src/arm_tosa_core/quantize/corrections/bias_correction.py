@@ -182,13 +182,13 @@ def _others(call: Sample) -> list[Sample]:
     return [reversed_, *moved]
 
 
-def _agreed(errors: Sequence[torch.Tensor], given: int) -> torch.Tensor:
-    """The part of the mean error that is no accident of these calls, of which the first ``given`` are no stand-ins."""
+def _agreed(errors: Sequence[torch.Tensor], calls: int) -> torch.Tensor:
+    """The part of the mean error that is no accident of these calls, of which the first ``calls`` are no stand-ins."""
     stacked = torch.stack(list(errors))
     mean, square = estimate(stacked)
     accident = float(square.sum())
     size = float((mean**2).sum())
     if not _SURE**2 * accident < size < float("inf"):
         return torch.zeros_like(mean)
-    wanted = float((stacked[:given].mean(0) * mean).sum()) / size
+    wanted = float((stacked[:calls].mean(0) * mean).sum()) / size
     return mean * max(min(1 - accident / size, wanted), 0.0)

@@ -166,14 +166,14 @@ def _scaled(weight: torch.Tensor, reader: Node, factors: torch.Tensor) -> torch.
 
 
 def _choose(
-    module: GraphModule, edge: _Edge, kept: Sequence[torch.Tensor], reach: torch.Tensor
+    module: GraphModule, edge: _Edge, samples: Sequence[torch.Tensor], reach: torch.Tensor
 ) -> tuple[torch.Tensor | _Fold | None, Evidence]:
     """Factors that activations at an edge are divided by, [channels], or folding; None if neither gains."""
     weights = {reader: _data(reader.args[1]) for reader in edge.readers}
     if not all(w.dtype == torch.float32 for w in weights.values()):
         return None, Evidence(0.0, 0.0)
     norm = _norm(module, edge)
-    trial = _Trial(edge, *_parted(kept, edge.axis), weights, norm)
+    trial = _Trial(edge, *_parted(samples, edge.axis), weights, norm)
     ones = torch.ones_like(reach)
     least = before = trial.error(ones)
     choice: torch.Tensor | _Fold | None = None
@@ -201,9 +201,9 @@ def _reach(x: torch.Tensor, axis: int) -> torch.Tensor:
     return x.abs().amax([i for i in range(x.dim()) if i != axis % x.dim()])
 
 
-def _parted(kept: Sequence[torch.Tensor], axis: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _parted(samples: Sequence[torch.Tensor], axis: int) -> tuple[torch.Tensor, torch.Tensor]:
     """What factors and scales are made of, and what they are judged on: two samples, or half of one and all of it."""
-    first, *others = kept
+    first, *others = samples
     if others:
         return first, others[0]
     positions = -2 if axis == -1 else -1

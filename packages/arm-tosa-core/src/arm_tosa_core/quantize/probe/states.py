@@ -43,19 +43,19 @@ def resolve_states(program: ExportedProgram, states: States) -> dict[str, int]:
             raise UsageError(f"states: the model has no output {output!r} for input {name!r}; its outputs are {valid}")
         if index in indices.values():
             raise UsageError(f"states: output {output!r} is the state of two inputs")
-        given, made, result = _kind(inputs[name]), _kind(outputs[index]), outputs[index]
-        if given != made and (result is None or not is_appended(inputs[name], result)):
-            raise UsageError(f"states: input {name!r} is {given}, but output {output!r} is {made}")
+        before, after, result = _kind(inputs[name]), _kind(outputs[index]), outputs[index]
+        if before != after and (result is None or not is_appended(inputs[name], result)):
+            raise UsageError(f"states: input {name!r} is {before}, but output {output!r} is {after}")
         indices[name] = index
     return indices
 
 
-def is_appended(given: Node, result: Node) -> bool:
+def is_appended(state: Node, result: Node) -> bool:
     """Whether a result is rows that the host writes into a state, as those of a cache of keys and values.
 
     It has the state's type, and its shape but for one axis, along which there are fewer rows, or a number that varies.
     """
-    whole, rows = given.meta["val"], result.meta["val"]
+    whole, rows = state.meta["val"], result.meta["val"]
     if whole.dtype != rows.dtype or whole.dim() != rows.dim():
         return False
     others = [(a, b) for a, b in zip(whole.shape, rows.shape, strict=True) if not isinstance(b, int) or a != b]
@@ -100,7 +100,7 @@ def with_carried_states(module: GraphModule, states: Mapping[str, int], samples:
         states: as ``resolve_states`` gives them.
     """
     places = [n.name for n in module.graph.nodes if n.op == "placeholder"]
-    whole = {given.name for given, result in state_nodes(module, states).items() if not is_appended(given, result)}
+    whole = {state.name for state, result in state_nodes(module, states).items() if not is_appended(state, result)}
     if not whole:
         yield from samples
         return

@@ -118,9 +118,9 @@ class _Kept(torch.nn.Module):
 class MXFPLinear(torch.nn.Module):
     """A linear layer in MXFP."""
 
-    def __init__(self, kept: _Kept) -> None:
+    def __init__(self, weights: _Kept) -> None:
         super().__init__()
-        self.kept = kept
+        self.kept = weights
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         k = self.kept
@@ -131,9 +131,9 @@ class MXFPLinear(torch.nn.Module):
 class MXFPConv2d(torch.nn.Module):
     """A convolution in MXFP."""
 
-    def __init__(self, kept: _Kept, of: torch.nn.Conv2d) -> None:
+    def __init__(self, weights: _Kept, of: torch.nn.Conv2d) -> None:
         super().__init__()
-        self.kept, self.sizes = kept, [list(map(int, sizes)) for sizes in (of.stride, of.padding, of.dilation)]
+        self.kept, self.sizes = weights, [list(map(int, sizes)) for sizes in (of.stride, of.padding, of.dilation)]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         k = self.kept
