@@ -266,20 +266,6 @@ def read_program(pte: bytes) -> tuple[Any, dict[str, bytes]]:
     return file.program, {name: file.named_data.buffers[entry.buffer_index] for name, entry in entries.items()}
 
 
-def read_data_file(ptd: bytes) -> dict[str, bytes]:
-    """The named data of a ``.ptd``.
-
-    Needs ``executorch.extension.flat_tensor.serialize``, ``Cord`` and ``DataPayload``. Without it the payloads of
-    programs whose weights are in such a file cannot be read.
-    """
-    with without_exporter():
-        from executorch.exir._serialize._cord import Cord
-        from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
-
-    contents = FlatTensorSerializer().deserialize(Cord(ptd))
-    return {name: bytes(contents.buffers[entry.buffer_index]) for name, entry in contents.named_data.items()}
-
-
 def named_data_store(entries: Iterable[tuple[str, bytes, int, str | None]]) -> Any:
     """The named data of a payload, as ``PreprocessResult`` and ``LoweredBackendModule`` take it.
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..compat.executorch import read_data_file
 from ..plugin import entry_points
 from ..support import foreign
 from ..support.errors import UsageError
+from .data_file import read_data_file
 from .pte_schema import read_tables
 
 
@@ -113,24 +111,8 @@ def read(pte: bytes, files: Sequence[bytes] = ()) -> Pte:
     ]
     inputs = {plan.name: [_input(plan.values[index].val) for index in plan.inputs] for plan in program.execution_plan}
     for file in files:
-        named |= _read_file(file)
+        named |= read_data_file(file)
     return Pte(pte, [_whole(delegate, named) for delegate in delegates] if named else delegates, inputs, named)
-
-
-def _read_file(file: bytes) -> dict[str, bytes]:
-    # The flatbuffer's identifier of ExecuTorch's extension/flat_tensor/serialize/flat_tensor.fbs.
-    if file[4:6] != b"FT":
-        raise UsageError(f"not a .ptd: bytes 4 to 8 are {file[4:8]!r} instead of b'FT01' or the like")
-    try:
-        blocks = read_data_file(file)
-    except Exception as error:
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        raise UsageError(f"damaged .ptd of {len(file)} bytes, compile the program again: {reason}") from error
-    for name, data in blocks.items():
-        # What the compiler puts there is called after its digest; constants of the CPU have other names.
-        if re.fullmatch("[0-9a-f]{64}", name) and hashlib.sha256(data).hexdigest() != name:
-            raise UsageError(f"damaged .ptd of {len(file)} bytes, copy it again: the data {name} has another digest")
-    return blocks
 
 
 def _whole(delegate: Delegate, named: Mapping[str, bytes]) -> Delegate:
