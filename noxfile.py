@@ -15,7 +15,8 @@ from pathlib import Path
 
 import nox
 
-sys.path.insert(0, str(Path(__file__).parent))  # the ``nox`` command does not look here
+# The ``nox`` command does not look here; ``tests`` has what sessions share with tests.
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "tests")]
 
 for module in ("checks", "long_runs", "releases", "tests"):
     import_module(f"nox_sessions.{module}")  # declares its sessions

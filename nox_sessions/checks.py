@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import nox
+
+import changes
+import night
 
 from .environments import CORE, ETHOSU, ROOT, RUNTIME, VGF, shared
 from .system_packages import COMPILER, UNIT_TESTS, VULKAN, install
@@ -27,17 +32,30 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(name="clang-tidy")
 def clang_tidy(session: nox.Session) -> None:
-    """clang-tidy on the C++ sources, with packages/arm-runtime-cpp/.clang-tidy; a part of lint."""
+    """clang-tidy on the C++ sources, with packages/arm-runtime-cpp/.clang-tidy; a part of lint.
+
+    It reads those that changed, or include what did, since ``nightly`` had all read; ``-- --all``: all.
+    """
+    last = night.read().get("lint")
+    changed = changes.changed_since(last["commit"]) if last and "--all" not in session.posargs else None
+    sources = None if changed is None else changes.cpp_to_read(changed)
+    if sources == []:
+        session.log("no C++ has changed since clang-tidy read all of it")
+        return
     install(session, COMPILER, VULKAN, UNIT_TESTS)  # the unit tests compile what only bare metal does otherwise
     env, build = shared(session, runtime=False), RUNTIME / "build" / "clang-tidy"
-    configure = ("--preset", "host", "-B", str(build), "-S", str(RUNTIME), "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    configure = (
+        *("--preset", "host", "-B", str(build), "-S", str(RUNTIME), f"-DPython_EXECUTABLE={env.bin / 'python'}"),
+        # Clang reads no header that GCC compiled, and each file must include what it uses.
+        *("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"),
+    )
     with session.chdir(RUNTIME):
-        python = f"-DPython_EXECUTABLE={env.bin / 'python'}"
-        for step in ((*configure, python), ("--build", str(build), "--target", "arm_vgf_kernels")):  # its headers
+        for step in (configure, ("--build", str(build), "--target", "arm_vgf_kernels")):  # its headers
             session.run(str(env.bin / "cmake"), *step, env=env.env, silent=True)
         # From this folder: the script looks for .clang-tidy from where it is started.
-        script, sources = str(env.bin / "run-clang-tidy.py"), f"^{RUNTIME / 'src'}/"
-        env.python(script, "-quiet", "-hide-progress", "-p", str(build), sources)
+        script = str(env.bin / "run-clang-tidy.py")
+        wanted = [f"^{RUNTIME}/src/"] if sources is None else [f"^{re.escape(f'{ROOT}/{file}')}$" for file in sources]
+        env.python(script, "-quiet", "-hide-progress", "-p", str(build), *wanted)
 
 
 @nox.session

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import shutil
 import subprocess
@@ -12,6 +11,8 @@ import time
 from pathlib import Path
 
 import nox
+
+import night
 
 from .environments import ROOT, RUNTIME, Environment, commit, only_files, run_pytest, shared
 from .system_packages import BARE_METAL, COMPILER, FUZZER, VULKAN, install
@@ -69,13 +70,17 @@ def nnsmith(session: nox.Session) -> None:
     shared(session).python("-m", "programs", *words, PYTHONPATH=str(tests), OMP_NUM_THREADS="1")
 
 
-_RECORD = ROOT / "tests" / "results" / "nightly.json"
+_RESULTS = ROOT / "tests" / "results"
+#: The slow tests run once in a night, in ``tests``: a session that repeats tests of that one leaves them out.
+_REPEATED = ("--leave-out-slow",)
 #: What the night runs: sessions, with the arguments of those that need any.
 NIGHTLY: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("lint", "types", "docs", "wheels", "pythons", "plugin"), ()),
-    "tests": ("--slow", f"--record-slow={ROOT / 'tests' / 'results' / 'slow_tests.json'}"),
-    **dict.fromkeys(("tests-core", "tests-ethosu", "tests-vgf", "tests-runtime"), ()),
-    **dict.fromkeys(("versions(which='oldest')", "versions(which='newest')"), ()),
+    "lint": ("--all",),
+    **dict.fromkeys(("types", "docs", "wheels", "pythons"), ()),
+    "plugin": ("--arm-sample=1",),
+    "tests": ("--slow", f"--record-slow={_RESULTS / 'slow_tests.json'}"),
+    **dict.fromkeys(("tests-core", "tests-ethosu", "tests-vgf", "tests-runtime"), _REPEATED),
+    **dict.fromkeys(("versions(which='oldest')", "versions(which='newest')"), _REPEATED),
     **dict.fromkeys(("operators-ethosu", "operators-vgf", "firmware", "sanitize", "fuzz"), ()),
     "programs": ("--count", "5000"),
     **dict.fromkeys(("nnsmith", "hostile", "rival-suite"), ()),
@@ -86,35 +91,36 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
 def nightly(session: nox.Session) -> None:
     """Every test, 5,000 random programs, and the other long sessions, one after the other: hours.
 
-    Started again, it goes on with the sessions that have not passed on these sources. ``tests/results/nightly.json``
-    says what passed, and how long each took.
+    ``tests/results/nightly.json`` says for each session the commit, the day and the seconds of its last pass. Sessions
+    that passed on these sources are not run again; of the others, those that never passed come first, and then those
+    whose pass is the oldest: a night that ends early, and the one after it, together run everything. ``-- NAME...``
+    runs the sessions of these names, even if they have passed.
     """
     sources = ("--", ".", ":!tests/results")
-    changed, on = (
+    changed, on, before = (
         str(session.run("git", *words, *sources, external=True, silent=True, log=False)).strip()
-        for words in (("status", "--porcelain"), ("log", "-1", "--format=%H"))
+        for words in (("status", "--porcelain"), ("log", "-1", "--format=%H"), ("log", "--reverse", "--format=%H"))
     )
     if changed:
         session.error("commit first: what passes is recorded for a commit")
-    before = json.loads(_RECORD.read_text()) if _RECORD.is_file() else {}
-    passed = before["seconds"] if before.get("commit") == on else {}
+    history = {commit: place for place, commit in enumerate(before.split())}
+    try:
+        wanted = night.chosen([*NIGHTLY], session.posargs) or night.due([*NIGHTLY], night.read(), on, history)
+    except ValueError as error:
+        session.error(str(error))
     failed = []
-    for name, words in NIGHTLY.items():
-        if name in passed:
-            continue
-        began = time.monotonic()
+    for name in wanted:
+        words = NIGHTLY[name]
         if name == "programs":
             words = (*words, "--seed", on[:8])
+        began = time.monotonic()
         # A process of its own: a session that fails must not end the night.
         ended = subprocess.run([sys.executable, "-m", "nox", "-s", name, "--", *words], cwd=ROOT, check=False)
         if ended.returncode:
             failed.append(name)
             continue
-        passed[name] = round(time.monotonic() - began)
-        found = {"commit": on, "date": datetime.date.today().isoformat(), "seconds": passed}
-        scratch = _RECORD.with_suffix(".new")
-        scratch.write_text(json.dumps(found, indent=1) + "\n")
-        scratch.replace(_RECORD)
+        took, today = round(time.monotonic() - began), datetime.date.today().isoformat()
+        night.write(night.read() | {name: night.Pass(commit=on, date=today, seconds=took)}, NIGHTLY)
     if failed:
         session.error(f"failed: {', '.join(failed)}")
 

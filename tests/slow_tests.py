@@ -4,7 +4,8 @@ A few hundred of 12,000 tests take most of the time. ``tests/results/slow_tests.
 and the commit on which they passed. ``nox -s nightly`` runs all tests (``--slow``), and writes that file
 (``--record-slow``). ``nox -s tests`` and ``.ci/run`` leave out the listed tests; but one of them runs if git says that
 its file, a module beside it or a source that it is there for has changed since that commit. A run of files or tests
-that are named leaves out nothing. ``conftest.py`` in the repository's root loads this plugin.
+that are named leaves out nothing, but for sessions of the night that repeat tests in other environments
+(``--leave-out-slow``). ``conftest.py`` in the repository's root loads this plugin.
 
 What several tests share counts apart, since it would only move to the next test: a fixture of a wider scope than one
 test is slow itself, and so is every test that uses it; and so are all tests of a file whose slow tests take most of
@@ -23,6 +24,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+
+from changes import changed_since
 
 ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_name("results") / "slow_tests.json"
@@ -64,21 +67,6 @@ def runs(test: str, changed: set[str]) -> bool:
         or any(file == source or file.startswith(f"{source}/") for source in sources(test))
         for file in changed
     )
-
-
-def changed_since(commit: str, root: Path = ROOT) -> set[str] | None:
-    """The files that differ from a commit, those without a commit too; None: git does not know it."""
-    try:
-        found = [
-            subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True, timeout=60).stdout
-            for words in (
-                ("diff", "--name-only", "--no-renames", commit, "--"),
-                ("ls-files", "--others", "--exclude-standard"),
-            )
-        ]
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return {line for output in found for line in output.splitlines()}
 
 
 def is_slow(test: str, fixtures: list[str], recorded: Mapping[str, Any]) -> bool:
@@ -131,7 +119,8 @@ class SlowTests:
         self.file: str | None = config.getoption("--record-slow")
         whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
         inherited: Any = getattr(config, "workerinput", {}).get("leave_out_slow")
-        self.leave_out = bool(inherited) if inherited is not None else whole and not config.getoption("--slow")
+        asked = config.getoption("--leave-out-slow") or (whole and not config.getoption("--slow"))
+        self.leave_out = bool(asked if inherited is None else inherited)
         self.seconds: dict[str, float] = {}
         self.fixtures: dict[str, float] = {}
         self.failed: set[str] = set()
@@ -215,6 +204,7 @@ def _cpu_seconds() -> float:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("slow tests")
     group.addoption("--slow", action="store_true", help="run all tests, slow ones too")
+    group.addoption("--leave-out-slow", action="store_true", help="as a run of all tests does, where tests are named")
     group.addoption("--record-slow", metavar="FILE", help="write which tests are slow and passed")
 
 

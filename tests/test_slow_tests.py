@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import changes
 import slow_tests
 
 ROOM = "packages/arm-tosa-core/src/arm_tosa_core/quantize/scales.py"
@@ -70,7 +71,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two tests, and the plugin; all is committed, and one test is listed as slow on that commit."""
     root = tmp_path_factory.mktemp("repository")
     (root / "tests" / "results").mkdir(parents=True)
-    shutil.copy(slow_tests.__file__, root / "tests")
+    for module in (slow_tests, changes):
+        shutil.copy(str(module.__file__), root / "tests")
     (root / "conftest.py").write_text('pytest_plugins = ["slow_tests"]\n')
     (root / "pytest.ini").write_text("[pytest]\ntestpaths = tests\npythonpath = tests\n")
     (root / "tests" / "test_slow.py").write_text(SLOW)
@@ -108,6 +110,7 @@ def test_a_run_of_all_tests_leaves_out_slow_ones(repository: Path, monkeypatch: 
         (("-n", "1"), {"passed": 1}),  # the workers deselect
         (("--slow",), {"passed": 2}),
         (("tests/test_slow.py",), {"passed": 1}),
+        (("--leave-out-slow", "tests/test_slow.py", "tests/test_quick.py"), {"passed": 1, "deselected": 1}),
     ]:
         assert run(repository, *words) == wanted, words
     (repository / "tests" / "test_slow.py").write_text("def test_slow():\n    pass\n")

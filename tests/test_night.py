@@ -1,0 +1,73 @@
+"""What a night still runs, and what clang-tidy still reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import changes
+import night
+
+SESSIONS = ["lint", "types", "tests", "fuzz", "hostile"]
+HISTORY = {"first": 0, "second": 1, "third": 2}
+
+
+def passed(**commits: str) -> night.Record:
+    return {name: night.Pass(commit=commit, date="2026-11-28", seconds=60) for name, commit in commits.items()}
+
+
+@pytest.mark.parametrize(
+    ("record", "due"),
+    [
+        ({}, SESSIONS),
+        (passed(lint="third", types="third", tests="third", fuzz="third", hostile="third"), []),
+        (passed(lint="third", types="second", tests="first", fuzz="first"), ["hostile", "tests", "fuzz", "types"]),
+        (
+            passed(lint="second", types="second", tests="other", fuzz="first", hostile="third"),
+            ["tests", "fuzz", "lint", "types"],
+        ),
+    ],
+)
+def test_what_never_passed_comes_first_and_then_what_passed_long_ago(record: night.Record, due: list[str]) -> None:
+    assert night.due(SESSIONS, record, "third", HISTORY) == due
+
+
+def test_words_choose_sessions() -> None:
+    assert night.chosen(SESSIONS, ["hostile", "lint"]) == ["hostile", "lint"]
+    with pytest.raises(ValueError, match="no session of the night: lnt; there are lint, types"):
+        night.chosen(SESSIONS, ["lnt", "lint"])
+
+
+def test_a_pass_replaces_the_one_before_and_leaves_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "nightly.json"
+    assert night.read(file) == {}
+    night.write(passed(fuzz="first", lint="first", gone="first"), SESSIONS, file)
+    night.write(night.read(file) | passed(lint="second"), SESSIONS, file)
+    assert night.read(file) == passed(lint="second", fuzz="first")
+    assert [*json.loads(file.read_text())] == ["lint", "fuzz"]
+
+
+RUNTIME = changes.RUNTIME
+SESSION, BLOCKS = f"{RUNTIME}/src/vgf/session.cpp", f"{RUNTIME}/src/ethosu/model/blocks.cpp"
+
+
+@pytest.mark.parametrize(
+    ("changed", "read", "unread"),
+    [
+        (SESSION, {SESSION}, {BLOCKS}),
+        (f"{RUNTIME}/src/vgf/vulkan_api.hpp", {SESSION}, {BLOCKS}),  # through instance.hpp
+        (f"{RUNTIME}/include/arm_runtime/vgf.hpp", {SESSION}, {BLOCKS}),
+        (f"{RUNTIME}/src/ethosu/model/blocks.hpp", {BLOCKS}, {SESSION}),
+        ("packages/arm-vgf/src/arm_vgf/health.py", set(), {BLOCKS, SESSION}),
+    ],
+)
+def test_clang_tidy_reads_what_includes_a_change(changed: str, read: set[str], unread: set[str]) -> None:
+    found = changes.cpp_to_read({changed})
+    assert found is not None and read <= {*found} and not unread & {*found}
+
+
+@pytest.mark.parametrize("rule", [".clang-tidy", "cmake/ArmRuntimeHost.cmake", "src/vgf/CMakeLists.txt"])
+def test_clang_tidy_reads_all_where_its_rules_change(rule: str) -> None:
+    assert changes.cpp_to_read({f"{RUNTIME}/{rule}", SESSION}) is None
