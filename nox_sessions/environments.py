@@ -62,14 +62,18 @@ class Environment:
             self._install(words, torch)
             stamp.write_text(wanted)
 
-    def add_runtime(self) -> None:
-        """Builds and installs arm-runtime-cpp, if its sources are others than last time."""
+    def add_runtime(self, *options: str) -> None:
+        """Builds and installs arm-runtime-cpp, if its sources are others than last time.
+
+        Args:
+            options: of ``pip install``.
+        """
         parts = [RUNTIME / name for name in ("pyproject.toml", "CMakeLists.txt", "cmake", "include", "src", "python")]
         stamp, wanted = self.home / "arm-runtime.stamp", _digest([], parts)
         if not stamp.is_file() or stamp.read_text() != wanted:
             self.python(
                 *("-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--force-reinstall"),
-                str(RUNTIME),
+                *(*options, str(RUNTIME)),
             )
             stamp.write_text(wanted)
 
@@ -126,7 +130,10 @@ def shared(session: nox.Session, runtime: bool = True) -> Environment:
     )
     env = Environment(session, "shared", [*editable, *tools], [package / "pyproject.toml" for package in installed])
     if runtime:
-        env.add_runtime()
+        # In the folder and with the settings of the tests' own build (cmake_build in packages/arm-runtime-cpp/tests):
+        # what both need is compiled once.
+        settings = (f"build-dir={RUNTIME / 'build' / 'pytest-host'}", "cmake.define.ARM_RUNTIME_WARNINGS_AS_ERRORS=ON")
+        env.add_runtime(*(f"--config-settings={setting}" for setting in settings))
     return env
 
 

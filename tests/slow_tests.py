@@ -17,6 +17,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -38,7 +39,7 @@ def sources(test: str) -> tuple[str, ...]:
     """Files and folders whose change has a slow test run, beside its own file and the modules beside it.
 
     A test of a package is there for the room of the package that its folder names, or for all of the package. A test in
-    ``tests/`` is there for whole flows: it runs in the night where no file of ``tests/`` changes.
+    ``tests/`` is there for whole flows: it runs in the night where no file of ``tests/`` that it uses changes.
 
     Args:
         test: its file, from the repository's root.
@@ -48,25 +49,58 @@ def sources(test: str) -> tuple[str, ...]:
         return ()
     package = "/".join(parts[:2])
     if parts[1] == "arm-runtime-cpp":
-        return tuple(f"{package}/{part}" for part in ("src", "include", "python", "cmake", "CMakeLists.txt"))
-    source = f"{package}/src/{parts[1].replace('-', '_')}"
-    return (f"{source}/{parts[3]}",) if len(parts) > 4 and parts[2] == "tests" else (source,)
+        rooms = {"vgf": ("vgf",), "ethosu_model": ("ethosu",), "bare_metal": ("ethosu",)}.get(
+            parts[3], ("ethosu", "vgf")
+        )
+        source = ("c_interface.hpp", "executorch_log.hpp", "portable", "runner", *rooms)
+        shared = ("include", "python", "cmake", "CMakeLists.txt", "CMakePresets.json")
+        return (*(f"{package}/src/{part}" for part in source), *(f"{package}/{part}" for part in shared))
+    source_folder = f"{package}/src/{parts[1].replace('-', '_')}"
+    return (f"{source_folder}/{parts[3]}",) if len(parts) > 4 and parts[2] == "tests" else (source_folder,)
 
 
-def runs(test: str, changed: set[str]) -> bool:
-    """Whether changed files make a slow test run.
+def runs(test: str, changed: set[str], root: Path = ROOT) -> bool:
+    """Whether changed files make a slow test run: its own, one beside it that it uses, or a source.
 
     Args:
         test: its file, from the repository's root.
         changed: files, from there.
+        root: of the repository.
     """
-    folder = str(PurePosixPath(test).parent)
+    if test in changed:
+        return True
+    places = {*sources(test), *used(test, root)}
     return any(
-        file == test
-        or (str(PurePosixPath(file).parent) == folder and not PurePosixPath(file).name.startswith("test_"))
-        or any(file == source or file.startswith(f"{source}/") for source in sources(test))
+        place == file or (file.startswith(f"{place}/") and not PurePosixPath(file).name.startswith("test_"))
+        for place in places
         for file in changed
     )
+
+
+def used(test: str, root: Path = ROOT) -> set[str]:
+    """The files and folders of tests that a test names or imports, directly or through others; ``conftest.py`` always.
+
+    They lie beside it, or in a folder above it up to ``tests``. A name that occurs counts: a data file is named in a
+    string, and a module by an import.
+
+    Args:
+        test: its file, from the root.
+        root: of the repository.
+    """
+    folders = [(root / test).parent]
+    while "tests" in folders[-1].parent.relative_to(root).parts:
+        folders.append(folders[-1].parent)
+    beside = [path for folder in folders for path in folder.iterdir()]
+    beside = [path for path in beside if not path.name.startswith(("test_", "__")) and path.name != "results"]
+    found: set[Path] = set()
+    todo = {root / test, *(path for path in beside if path.name == "conftest.py")}
+    while todo:
+        found |= todo
+        texts = [path.read_text() for path in todo if path.suffix == ".py" and path.is_file()]
+        words = {word for text in texts for word in re.findall(r"[\w-]+(?:\.\w+)?", text)}
+        words |= {word.partition(".")[0] for word in words}
+        todo = {path for path in beside if path.name in words or path.name.removesuffix(".py") in words} - found
+    return {str(path.relative_to(root)) for path in found} - {test}
 
 
 def is_slow(test: str, fixtures: list[str], recorded: Mapping[str, Any]) -> bool:

@@ -42,9 +42,10 @@ def test_it_passes_if_all_steps_do(tmp_path: Path) -> None:
     assert (status, lines[-1]) == (0, SUMMARY)
     calls = (tmp_path / "calls").read_text().splitlines()
     sessions = [call.partition(" -s ")[2] for call in calls if " -s " in call]
-    assert (sessions[0], sessions[-1]) == ("docs", "tests")
-    assert sorted(sessions[1:3]) == ["types lint", "wheels pythons plugin"]  # at once
-    assert sessions[3:-1] == ["operators-sample programs-sample rival-sample"]
+    assert sessions[-1] == "tests"
+    beside = "wheels pythons plugin"  # in a lane of its own: anywhere among the others
+    others = [call for call in sessions[:-1] if call != beside]
+    assert beside in sessions and others == ["docs types lint", "operators-sample programs-sample rival-sample"]
 
 
 @pytest.mark.parametrize("failing", ["checks", "tests"])

@@ -25,7 +25,7 @@ def cpus():
 def test_slow(cpus):
     pass
 """
-QUANTIZE = "packages/arm-tosa-core/tests/quantize/test_scales.py"
+QUANTIZE = "packages/arm-tosa-core/tests/quantize/test_quantizer.py"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,9 @@ QUANTIZE = "packages/arm-tosa-core/tests/quantize/test_scales.py"
     [
         (QUANTIZE, ROOM, True),
         (QUANTIZE, QUANTIZE, True),
-        (QUANTIZE, "packages/arm-tosa-core/tests/quantize/kit.py", True),
+        (QUANTIZE, "packages/arm-tosa-core/tests/conftest.py", True),
+        (QUANTIZE, "packages/arm-tosa-core/tests/quantizer_kit.py", True),
+        (QUANTIZE, "packages/arm-tosa-core/tests/sweep_kit.py", False),
         (QUANTIZE, "packages/arm-tosa-core/tests/quantize/test_other.py", False),
         (QUANTIZE, "packages/arm-tosa-core/src/arm_tosa_core/quantize_other.py", False),
         (QUANTIZE, "packages/arm-tosa-core/src/arm_tosa_core/rules/add.py", False),
@@ -41,7 +43,14 @@ QUANTIZE = "packages/arm-tosa-core/tests/quantize/test_scales.py"
         ("packages/arm-ethosu/tests/test_vela.py", "packages/arm-ethosu/src/arm_ethosu/vela.py", True),
         ("packages/arm-ethosu/tests/test_vela.py", ROOM, False),
         ("packages/arm-runtime-cpp/tests/vgf/test_run.py", "packages/arm-runtime-cpp/cmake/find.cmake", True),
+        ("packages/arm-runtime-cpp/tests/vgf/test_run.py", "packages/arm-runtime-cpp/src/ethosu/model/dma.cpp", False),
+        ("packages/arm-runtime-cpp/tests/cpp/test_units.py", "packages/arm-runtime-cpp/src/ethosu/model/dma.cpp", True),
+        ("packages/arm-tosa-core/src/arm_tosa_core/testing/test_operators.py", ROOM, True),
         ("tests/test_zoo.py", "tests/nets.py", True),
+        ("tests/test_zoo.py", "tests/example_scripts.py", True),
+        ("tests/test_zoo.py", "tests/documents.py", False),
+        ("tests/test_programs.py", "tests/programs/run.py", True),
+        ("tests/test_programs.py", "tests/quantization/test_digits.py", False),
         ("tests/test_zoo.py", ROOM, False),
     ],
 )

@@ -95,9 +95,10 @@ def _digits_model() -> Any:
 
 @pytest.fixture(scope="session")
 def cmake_build() -> Callable[..., Path]:
-    """Builds targets of a preset in ``build/tests-PRESET`` and returns that folder; skips without CMake or compiler.
+    """Builds targets of a preset in ``build/pytest-PRESET`` and returns that folder; skips without CMake or compiler.
 
-    The folder stays, so that the next run builds only what has changed; one process at a time works in it.
+    The folder stays, so that the next run builds only what has changed; one process at a time works in it. In that of
+    ``host``, nox has built the runtime that is installed (``nox_sessions/environments.py``).
     """
 
     # What is preloaded for the tests (nox -s sanitize) is not meant for compilers.
@@ -106,13 +107,17 @@ def cmake_build() -> Callable[..., Path]:
     def build(preset: str, *targets: str, compiler: str = "c++") -> Path:
         if preset == "host" and "ASAN_OPTIONS" in os.environ:
             preset = "host-asan"
-        folder = PROJECT / "build" / f"tests-{preset}"
+        folder = PROJECT / "build" / f"pytest-{preset}"
         for command, package in ((cmake(), "pip install cmake"), (shutil.which(compiler), f"apt install {compiler}")):
             if command is None:
                 pytest.skip(f"nothing to build with: {package}")
+        generator = ("-G", "Ninja") if Path(sys.executable).with_name("ninja").exists() else ()
         with _lock(folder):
             for step in (
-                [*("--preset", preset, "-B", str(folder), "-S", str(PROJECT)), f"-DPython_EXECUTABLE={sys.executable}"],
+                [
+                    *("--preset", preset, "-B", str(folder), "-S", str(PROJECT), *generator),
+                    f"-DPython_EXECUTABLE={sys.executable}",
+                ],
                 ["--build", str(folder), "--parallel", "2", "--target", *targets],
             ):
                 run([str(cmake()), *step], cwd=PROJECT, env=env, timeout=900)

@@ -19,7 +19,7 @@ from arm_tosa_core.tosa.ir import DType
 
 PROJECT = Path(__file__).parents[2]
 KERNELS = PROJECT / "src" / "vgf" / "kernels"
-FOLDER = PROJECT / "build" / "tests-kernels"
+FOLDER = PROJECT / "build" / "pytest-kernels"
 REQUIRED = "ARM_RUNTIME_VGF_REQUIRE_MATRIX_KERNELS"
 CMAKE = shutil.which("cmake", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 pytestmark = pytest.mark.skipif(CMAKE is None, reason="nothing to build with: pip install cmake")
