@@ -83,7 +83,7 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("versions(which='oldest')", "versions(which='newest')"), _REPEATED),
     **dict.fromkeys(("operators-ethosu", "operators-vgf", "firmware", "sanitize", "fuzz"), ()),
     "programs": ("--count", "5000"),
-    **dict.fromkeys(("nnsmith", "hostile", "rival-suite"), ()),
+    **dict.fromkeys(("nnsmith", "hostile", "rival-sample", "rival-suite"), ()),
 }
 
 

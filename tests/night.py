@@ -1,14 +1,18 @@
 """What ``nox -s nightly`` still has to run: the record of what passed, and the order that follows from it.
 
-Apart from the session itself, so that tests import it without nox.
+``python tests/night.py NAME...`` prints, of sessions that ``.ci/run`` runs too, those that it has to: what they are
+there for (``SOURCES``) has changed since they passed in a night.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
+
+from changes import RUNTIME, changed_since
 
 RECORD = Path(__file__).with_name("results") / "nightly.json"
 
@@ -20,6 +24,32 @@ class Pass(TypedDict):
     date: str
     seconds: int
 
+
+_CORE = "packages/arm-tosa-core/src/arm_tosa_core"
+_PACKAGING = (
+    *(f"packages/{name}/pyproject.toml" for name in ("arm-tosa-core", "arm-ethosu", "arm-vgf", "arm-runtime-cpp")),
+    *("packages/arm-tosa-core/hatch_build.py", "constraints.txt", "release"),
+    *(f"nox_sessions/{name}.py" for name in ("environments", "releases")),
+)
+#: What a session of ``.ci/run`` is there for, files and folders, where that is less than everything.
+SOURCES: dict[str, tuple[str, ...]] = {
+    # The compiler's files that a wheel must have are in tests/test_packaging.py.
+    "wheels": (
+        *(*_PACKAGING, "tests/smoke.py"),
+        *(f"{RUNTIME}/{name}" for name in ("src", "include", "python", "cmake", "CMakeLists.txt", "README.md")),
+    ),
+    "pythons": (*_PACKAGING, "tests/without_pytorch.py"),
+    "plugin": (
+        *("packages/arm-tosa-core/pyproject.toml", "constraints.txt", "tests/plugins", f"{_CORE}/extend.py"),
+        *(f"{_CORE}/{room}" for room in ("plugin", "exir", "testing")),
+        *(f"nox_sessions/{name}.py" for name in ("environments", "tests")),
+    ),
+    # Its tests go through ExecuTorch's flow to devices, with classes that have the rival's names.
+    "rival-sample": (
+        *("benchmarks/rival_suite", "constraints.txt", "nox_sessions/tests.py"),
+        *(f"{_CORE}/{room}" for room in ("aten", "compat", "exir", "flow", "lowering", "quantize", "rules")),
+    ),
+}
 
 #: Session to its last pass; a session that never passed has no row.
 Record = dict[str, Pass]
@@ -60,3 +90,25 @@ def chosen(sessions: Sequence[str], words: Sequence[str]) -> list[str]:
     if unknown := [word for word in words if word not in sessions]:
         raise ValueError(f"no session of the night: {', '.join(unknown)}; there are {', '.join(sessions)}")
     return list(words)
+
+
+def left_out(session: str, record: Record, changed_since: Callable[[str], set[str] | None] = changed_since) -> bool:
+    """Whether nothing that a session of ``SOURCES`` is there for has changed since its last pass.
+
+    Args:
+        session: its name.
+        record: the passes.
+        changed_since: the files that differ from a commit; None where git does not know it.
+    """
+    changed = changed_since(record[session]["commit"]) if session in record else None
+    if changed is None:
+        return False
+    return not any(file == source or file.startswith(f"{source}/") for source in SOURCES[session] for file in changed)
+
+
+if __name__ == "__main__":
+    passes = read()
+    out = [name for name in sys.argv[1:] if left_out(name, passes)]
+    if out:
+        print(f"unchanged since they passed in a night, and left out: {', '.join(out)}", file=sys.stderr)
+    print(*(name for name in sys.argv[1:] if name not in out))

@@ -49,6 +49,30 @@ def test_a_pass_replaces_the_one_before_and_leaves_the_others(tmp_path: Path) ->
     assert [*json.loads(file.read_text())] == ["lint", "fuzz"]
 
 
+@pytest.mark.parametrize(
+    ("session", "changed", "left_out"),
+    [
+        ("wheels", {"packages/arm-ethosu/src/arm_ethosu/vela.py", "constraints.txt.old"}, True),
+        ("wheels", {"packages/arm-ethosu/pyproject.toml"}, False),
+        ("wheels", {"packages/arm-runtime-cpp/src/vgf/session.cpp"}, False),
+        ("pythons", {"packages/arm-runtime-cpp/src/vgf/session.cpp"}, True),
+        ("plugin", {"tests/plugins/acme-npu/pyproject.toml"}, False),
+        ("rival-sample", {"packages/arm-tosa-core/src/arm_tosa_core/quantize/scales.py"}, False),
+        ("rival-sample", {"packages/arm-tosa-core/src/arm_tosa_core/sweep/run.py"}, True),
+        ("rival-sample", None, False),  # git does not know the commit
+    ],
+)
+def test_ci_leaves_out_what_has_not_changed(session: str, changed: set[str] | None, left_out: bool) -> None:
+    record = passed(**{session: "first"})
+    assert night.left_out(session, record, {"first": changed}.__getitem__) is left_out
+    assert not night.left_out(session, {}, {"first": changed}.__getitem__)
+
+
+@pytest.mark.parametrize("session", night.SOURCES)
+def test_what_a_session_is_there_for_exists(session: str) -> None:
+    assert all((changes.ROOT / source).exists() for source in night.SOURCES[session])
+
+
 RUNTIME = changes.RUNTIME
 SESSION, BLOCKS = f"{RUNTIME}/src/vgf/session.cpp", f"{RUNTIME}/src/ethosu/model/blocks.cpp"
 
