@@ -132,8 +132,9 @@ def shared(session: nox.Session, runtime: bool = True) -> Environment:
     if runtime:
         # In the folder and with the settings of the tests' own build (cmake_build in packages/arm-runtime-cpp/tests):
         # what both need is compiled once.
-        settings = (f"build-dir={RUNTIME / 'build' / 'pytest-host'}", "cmake.define.ARM_RUNTIME_WARNINGS_AS_ERRORS=ON")
-        env.add_runtime(*(f"--config-settings={setting}" for setting in settings))
+        settings = ("ARM_RUNTIME_WARNINGS_AS_ERRORS=ON", "ARM_RUNTIME_TESTS=OFF")
+        words = (f"build-dir={RUNTIME / 'build' / 'pytest-host'}", *(f"cmake.define.{setting}" for setting in settings))
+        env.add_runtime(*(f"--config-settings={word}" for word in words))
     return env
 
 
