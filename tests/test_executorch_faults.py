@@ -166,3 +166,17 @@ def test_scan_with_a_state_whose_sizes_vary() -> None:
     program = torch.export.export(Scan(), (torch.rand(2, 4, 6),), dynamic_shapes=rows)
     with pytest.raises(UsageError, match=r"scan at .*test_executorch_faults.py.* carries a tensor whose sizes vary"):
         lower(program, TARGET)
+
+
+def test_views_in_the_steps_of_a_scan() -> None:
+    """ExecuTorch's own flow gives other numbers."""
+
+    def step(state: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return state @ torch.ones(4, 4) * 0.1 + x, state - x
+
+    class Scan(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            last, each = torch._higher_order_ops.scan(step, x[0] * 2, x)
+            return last, each
+
+    run(Scan(), (torch.rand(3, 3, 2, 4),), "fast")

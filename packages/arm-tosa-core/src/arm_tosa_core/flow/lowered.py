@@ -8,7 +8,7 @@ import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -303,12 +303,26 @@ def _to_executorch(
     from .out_variants import without_out_variant
 
     name_result_types()
+    if any(_scans(edge.exported_program(name)) for name in edge.methods):
+        from executorch.exir import ExecutorchBackendConfig
+
+        config = replace(config or ExecutorchBackendConfig(), remove_view_copy=False)
     try:
         return edge.to_executorch(config)
     except (RuntimeError, InternalError) as error:
         if (why := without_out_variant(edge, _rejected(reports))) is None:
             raise
         raise UsageError(why) from error
+
+
+def _scans(program: ExportedProgram) -> bool:
+    """Whether a program has a ``scan``: ExecuTorch 1.5 lets views in its steps stay those of the first step."""
+    import torch
+    from torch.fx import GraphModule
+
+    scan = torch.ops.higher_order.scan
+    graphs = (module.graph for module in program.graph_module.modules() if isinstance(module, GraphModule))
+    return any(graph.find_nodes(op="call_function", target=scan) for graph in graphs)
 
 
 def compile_spec_of(target: str | TosaSpecification | ArmCompileSpec) -> ArmCompileSpec:
