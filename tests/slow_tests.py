@@ -32,6 +32,8 @@ ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_name("results") / "slow_tests.json"
 #: CPU seconds of a test or a fixture.
 SLOW = 2.0
+#: The fixture that compiles C++ apart from what is installed: slow, although it takes no time where that has been done.
+_BUILD = "extra_build"
 _TEST, _FIXTURE = "cpu_seconds", "cpu_seconds_of_fixture"
 
 
@@ -104,14 +106,16 @@ def used(test: str, root: Path = ROOT) -> set[str]:
 
 
 def is_slow(test: str, fixtures: list[str], recorded: Mapping[str, Any]) -> bool:
-    """Whether a record has a test, its file, or a fixture that it uses.
+    """Whether a record has a test, its file, or a fixture that it uses. A test that failed is never left out.
 
     Args:
         test: its node id.
         fixtures: names of those that it uses.
         recorded: what ``record`` made.
     """
-    if test in recorded["seconds"] or test.partition("::")[0] in recorded["files"]:
+    if test in recorded.get("failed", ()):
+        return False
+    if _BUILD in fixtures or test in recorded["seconds"] or test.partition("::")[0] in recorded["files"]:
         return True
     found = (key.rpartition("::") for key in recorded["fixtures"])
     return any(name in fixtures and test.startswith(where) for where, _, name in found)
@@ -138,6 +142,7 @@ def record(seconds: Mapping[str, float], failed: set[str], fixtures: Mapping[str
         "cpu_seconds": round(sum(seconds.values()) + sum(fixtures.values())),
         "files": sorted(file for file in whole if parts[file] > whole[file] / 2 and file not in bad),
         "fixtures": {key: spent for key, spent in sorted(fixtures.items()) if spent >= SLOW},
+        "failed": sorted(failed),
         "seconds": slow,
     }
 

@@ -72,7 +72,9 @@ def test_what_is_slow() -> None:
     assert found["files"] == ["a.py"] and found["fixtures"] == {"packages::build": 60.0}
     assert (found["tests"], found["cpu_seconds"]) == (6, 78)
     slow = [test for test in [*seconds, "packages/x.py::y"] if slow_tests.is_slow(test, ["build"], found)]
-    assert slow == ["a.py::one", "a.py::two", "b.py::one", "packages/x.py::y"]
+    assert slow == ["a.py::one", "a.py::two", "b.py::one", "packages/x.py::y"]  # not the one that failed
+    assert slow_tests.is_slow("d.py::one", ["extra_build"], found)
+    assert not slow_tests.is_slow("c.py::one", ["extra_build"], found)
 
 
 @pytest.fixture(scope="module")

@@ -126,6 +126,12 @@ def cmake_build() -> Callable[..., Path]:
     return build
 
 
+@pytest.fixture(scope="session")
+def extra_build(cmake_build: Callable[..., Path]) -> Callable[..., Path]:
+    """``cmake_build`` of another preset than ``host``: minutes of compiling, so that its tests count as slow."""
+    return cmake_build
+
+
 def cmake() -> str | None:
     """CMake: pip's, beside this Python, or the system's."""
     beside = Path(sys.executable).with_name("cmake")

@@ -22,9 +22,9 @@ MOST_CODE = 80_000
 
 
 @pytest.fixture(scope="module")
-def folder(cmake_build: Callable[..., Path]) -> Path:
+def folder(extra_build: Callable[..., Path]) -> Path:
     """The preset cortex-m55-tested, built."""
-    return cmake_build("cortex-m55-tested", "ethosu_firmware", "arm_runtime_ethosu", compiler=COMPILER)
+    return extra_build("cortex-m55-tested", "ethosu_firmware", "arm_runtime_ethosu", compiler=COMPILER)
 
 
 def test_the_code_is_small(folder: Path) -> None:

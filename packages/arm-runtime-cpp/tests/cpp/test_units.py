@@ -15,13 +15,13 @@ UNITS = sorted(str(file.relative_to(FOLDER).with_suffix("")) for file in FOLDER.
 
 
 @pytest.fixture(scope="session")
-def programs(cmake_build: Callable[..., Path]) -> Path:
+def programs(extra_build: Callable[..., Path]) -> Path:
     """The folder of the programs; skips without GoogleTest."""
     if compiler := shutil.which("c++"):
         look = [compiler, "-x", "c++", "-E", "-include", "gtest/gtest.h", "/dev/null"]
         if subprocess.run(look, capture_output=True, check=False, timeout=60).returncode != 0:
             pytest.skip("no GoogleTest: apt install libgtest-dev")
-    return cmake_build("host-asan", "unit_tests") / "tests" / "cpp"
+    return extra_build("host-asan", "unit_tests") / "tests" / "cpp"
 
 
 @pytest.mark.parametrize("unit", UNITS)

@@ -68,8 +68,8 @@ def run(folder: Path, test: str, tmp_path: Path, program: Any, fails: str = "") 
 
 
 @pytest.fixture(scope="module")
-def folder(cmake_build: Callable[..., Path]) -> Path:
-    return cmake_build("host-asan", *CALLS)
+def folder(extra_build: Callable[..., Path]) -> Path:
+    return extra_build("host-asan", *CALLS)
 
 
 @pytest.mark.parametrize("test", CALLS)
@@ -102,10 +102,10 @@ def test_a_failure_is_reported_and_leaves_nothing_open(
 
 
 def test_the_runner_under_sanitizers(
-    cmake_build: Callable[..., Path], runtime: Any, compiled: Callable[..., Any], tmp_path: Path
+    extra_build: Callable[..., Path], runtime: Any, compiled: Callable[..., Any], tmp_path: Path
 ) -> None:
     """Good and spoiled programs: errors are fine, reports of the sanitizers are not."""
-    folder = cmake_build("host-asan", "arm_runner")
+    folder = extra_build("host-asan", "arm_runner")
     program = compiled("ethos-u55-128")
     np.save(tmp_path / "x.npy", program.pictures[:1])
     rng = np.random.default_rng(5)
@@ -126,10 +126,10 @@ def test_the_runner_under_sanitizers(
 
 
 def test_fuzzing_the_payload_reader(
-    cmake_build: Callable[..., Path], compiled: Callable[..., Any], tmp_path: Path
+    extra_build: Callable[..., Path], compiled: Callable[..., Any], tmp_path: Path
 ) -> None:
     """A short run of the libFuzzer target; ``-max_total_time=600`` is the long one."""
-    folder = cmake_build("fuzz", "fuzz_payload", compiler="clang++")
+    folder = extra_build("fuzz", "fuzz_payload", compiler="clang++")
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "payload").write_bytes(compiled("ethos-u55-128").payload)
     done = subprocess.run(  # without what nox -s sanitize preloads: it has its own sanitizers

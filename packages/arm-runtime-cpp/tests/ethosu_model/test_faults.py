@@ -233,9 +233,9 @@ SPOILED = {
 }  # fmt: skip
 
 
-def test_hostile_programs_under_the_sanitizers(build: Callable[[str], Path], tmp_path: Path) -> None:
+def test_hostile_programs_under_the_sanitizers(extra_build: Callable[..., Path], tmp_path: Path) -> None:
     """Runs ``hostile.py`` in a process with AddressSanitizer's runtime, which Python itself does not have."""
-    folder = build("host-asan")
+    folder = extra_build("host-asan", "arm_ethosu_model_c")
     for accelerator, names in SPOILED.items():
         for i, name in enumerate(names):
             graph = graphs.build((graphs.ROWS | rows_u85.ROWS)[name])

@@ -36,8 +36,8 @@ OPERATORS = [
 
 
 @pytest.fixture(scope="module")
-def read(cmake_build: Callable[..., Path]) -> Callable[[Path], None]:
-    program = cmake_build("host-asan", "vgf_read_graphs") / "tests" / "vgf" / "vgf_read_graphs"
+def read(extra_build: Callable[..., Path]) -> Callable[[Path], None]:
+    program = extra_build("host-asan", "vgf_read_graphs") / "tests" / "vgf" / "vgf_read_graphs"
 
     def run(*files: Path) -> None:
         done = subprocess.run([program, *files], capture_output=True, text=True, timeout=300, check=False)

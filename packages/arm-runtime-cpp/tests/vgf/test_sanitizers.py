@@ -36,24 +36,24 @@ def clean(command: list[str], folder: Path, engine: str) -> None:
 
 
 @both_engines
-def test_a_session_is_clean(layer: Load, cmake_build: Callable[..., Path], tmp_path: Path, engine: str) -> None:
+def test_a_session_is_clean(layer: Load, extra_build: Callable[..., Path], tmp_path: Path, engine: str) -> None:
     """Loads a graph, runs it twice and unloads it."""
     x = np.arange(-8, 8, dtype=np.int32)
     (tmp_path / "abs.vgf").write_bytes(graph_vgf("ABS", DType.INT32, 16))
     x.tofile(tmp_path / "x")
-    play = cmake_build("host-asan", "vgf_play") / "tests" / "vgf" / "vgf_play"
+    play = extra_build("host-asan", "vgf_play") / "tests" / "vgf" / "vgf_play"
     clean([str(play), "abs.vgf", "2", "x", "y"], tmp_path, engine)
     assert np.array_equal(np.fromfile(tmp_path / "y", np.int32), np.abs(x))
 
 
 @both_engines
 def test_a_program_is_clean(
-    layer: Load, pte: Path, cmake_build: Callable[..., Path], tmp_path: Path, engine: str
+    layer: Load, pte: Path, extra_build: Callable[..., Path], tmp_path: Path, engine: str
 ) -> None:
     """The delegate in ``arm_runner``."""
     x = np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)
-    runner = cmake_build("host-asan", "arm_runner") / "arm_runner"
+    runner = extra_build("host-asan", "arm_runner") / "arm_runner"
     outputs = ["--output", "y.npy", "--output", "i.npy"]
     clean([str(runner), "--model", str(pte), "--input", "x.npy", *outputs, "--repeat", "2"], tmp_path, engine)
     expected = Net()(torch.from_numpy(x))[0].detach().numpy()
@@ -61,9 +61,9 @@ def test_a_program_is_clean(
 
 
 @pytest.mark.parametrize(("program", "corpus"), [("vgf_fuzz", "corpus"), ("vgf_fuzz_graph", "graph_corpus")])
-def test_the_corpus_of_a_fuzzer(program: str, corpus: str, cmake_build: Callable[..., Path]) -> None:
+def test_the_corpus_of_a_fuzzer(program: str, corpus: str, extra_build: Callable[..., Path]) -> None:
     """Every file that fuzzing found to reach new code, read under the sanitizers."""
-    fuzzer = cmake_build("fuzz", program, compiler="clang++")
+    fuzzer = extra_build("fuzz", program, compiler="clang++")
     files = sorted(map(str, (FOLDER / corpus).iterdir()))
     assert len(files) > 100
     command = [str(fuzzer / "tests" / "vgf" / program), *files]
