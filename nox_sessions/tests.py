@@ -56,9 +56,27 @@ def tests(session: nox.Session) -> None:
     install(session, COMPILER, VULKAN, BARE_METAL, FUZZER, UNIT_TESTS, PAGES)
     env = shared(session)
     env.python(str(CORE / "hatch_build.py"))  # another session may have installed it before npm was there
-    env.env["EXAMPLES_SITE"] = str(only_files(session, "examples", ROOT / "examples" / "requirements.txt"))
-    env.env["PATH"] += f"{os.pathsep}{Environment(session, 'explorer', EXPLORER, [], Path(), torch=False).bin}"
+    env.env["EXAMPLES_SITE"] = str(_examples(session))
+    env.env["PATH"] += f"{os.pathsep}{_explorer(session).bin}"
     run_pytest(env, session.posargs)
+
+
+@nox.session(name="tests-environments")
+def tests_environments(session: nox.Session) -> None:
+    """Makes the environments that ``tests`` alone has: ``.ci/run`` does so while others make theirs."""
+    install(session, BARE_METAL, FUZZER, PAGES)
+    _examples(session)
+    _explorer(session)
+
+
+def _examples(session: nox.Session) -> Path:
+    """The folder with the weights and pictures of the examples."""
+    return only_files(session, "examples", ROOT / "examples" / "requirements.txt")
+
+
+def _explorer(session: nox.Session) -> Environment:
+    """Model Explorer."""
+    return Environment(session, "explorer", EXPLORER, [], Path(), torch=False)
 
 
 @nox.session(name="tests-core")
