@@ -68,6 +68,12 @@ def write(record: Record, sessions: Iterable[str], file: Path = RECORD) -> None:
     scratch.replace(file)
 
 
+def all_passed(report: Path) -> bool:
+    """Whether the sessions of a report of nox passed: for nox, one that was skipped is no failure."""
+    ended = [session["result"] for session in json.loads(report.read_text())["sessions"]]
+    return bool(ended) and set(ended) == {"success"}
+
+
 def due(sessions: Sequence[str], record: Record, commit: str, history: Mapping[str, int]) -> list[str]:
     """The sessions that have not passed on a commit: first those that never passed, then those of the oldest pass.
 

@@ -50,6 +50,16 @@ def test_a_pass_replaces_the_one_before_and_leaves_the_others(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
+    ("results", "passed"),
+    [(["success", "success"], True), (["success", "skipped"], False), (["failed"], False), ([], False)],
+)
+def test_a_session_that_is_skipped_has_not_passed(results: list[str], passed: bool, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps({"result": 1, "sessions": [{"name": "lint", "result": result} for result in results]}))
+    assert night.all_passed(report) is passed
+
+
+@pytest.mark.parametrize(
     ("session", "changed", "left_out"),
     [
         ("wheels", {"packages/arm-ethosu/src/arm_ethosu/vela.py", "constraints.txt.old"}, True),
