@@ -24,7 +24,7 @@ from .artifacts import artifact_folder, note_files, write_debug_info, write_laye
 from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from .compiled_delegate import CompiledDelegate, origin_of
 from .named_data import with_named_data
-from .payload_ports import check_ports
+from .payload_ports import JoinedError, check_ports
 
 
 def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> PreprocessResult:
@@ -64,7 +64,7 @@ def _preprocess_all(
 ) -> list[list[PreprocessResult]]:
     target = compile_spec.target()
     placed = with_named_data(
-        [[compiled(lower_sizes(one, target), target, compile_spec)[0] for one in method] for method in methods], target
+        [[_alone(lower_sizes(one, target), target, compile_spec) for one in method] for method in methods], target
     )
 
     def result(program: ExportedProgram, payload: bytes) -> PreprocessResult:
@@ -74,6 +74,23 @@ def _preprocess_all(
         )
 
     return [list(map(result, *each)) for each in zip(methods, placed.payloads, strict=True)]
+
+
+def _alone(network: Network, target: Target, compile_spec: ArmCompileSpec) -> bytes:
+    """The payload of what ExecuTorch calls with all that it was made with.
+
+    Raises:
+        LoweringError: the target's compiler left out an input or an output, which no result depends on or is another.
+    """
+    try:
+        return compiled(network, target, compile_spec)[0]
+    except JoinedError as joined:
+        unread = [f"its input {network.graph.inputs[i].name}, on which no result depends" for i in joined.unread]
+        twins = [f"its output {i}, which is output {j} again" for i, j in joined.same.items()]
+        raise LoweringError(
+            f"{target.name} leaves out of a delegate {' and '.join(unread + twins)}, and ExecuTorch calls it so: "
+            "lower with arm_tosa_core.lower, which calls it without, or leave it out of the model"
+        ) from joined
 
 
 def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> tuple[bytes, CompiledDelegate]:

@@ -54,7 +54,8 @@ class Analysis:
         accepted: nodes to delegate, with the number of the region that each belongs to.
         rejected: the others, and why.
         constant: nodes whose value is known at compile time.
-        calls: all nodes that call an operator.
+        calls: all nodes that call an operator, but for those that lower and were refused for what is around them:
+            they are not decomposed.
         wide: all nodes whose result is an int64 tensor, inputs of the program among them.
         steps: by name, how the nodes were lowered.
         taken: by name, the nodes that stay outside, and the values that they hand to the graph.

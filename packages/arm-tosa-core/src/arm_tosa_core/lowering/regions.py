@@ -103,7 +103,7 @@ def each_region(program: ExportedProgram, target: Target, analysis: Analysis) ->
 def _trimmed(graph: Graph, part: _Part) -> Region:
     """The region without inputs that nobody reads, and without results that are there already.
 
-    A graph that hands on its one input as its one result stays: that is all that its program does.
+    A graph that hands on its one input as its one result stays: all that it does may have been found superfluous.
     """
     region = Region(graph=graph, number=part.number, inputs=part.inputs, outputs=part.outputs)
     if len(part.inputs) == len(part.outputs) == 1 and graph.inputs == graph.outputs:

@@ -137,27 +137,27 @@ def _in_other_axes(analysis: Analysis) -> dict[Node, Rejected]:
 
 
 def _copies(analysis: Analysis) -> dict[Node, Rejected]:
-    """Accepted nodes that hand on what comes from outside of their region as it is; none if one is all there is to do.
+    """Accepted nodes that hand on what comes from outside of their region as it is.
 
-    A target may not even have the type, such as a mask's.
+    Nothing is computed there, and a target may not even have the type, such as a mask's.
     """
     values = analysis.lowering.values
-    same: set[Node] = set()
+    given: dict[Node, list[Node]] = {}  # what comes from outside in the tensor that holds a node's result
     found: dict[Node, Rejected] = {}
     for node, region in analysis.accepted.items():
         value = values[node]
         if not isinstance(value, Value) or node in analysis.constant or is_quantize(node) or is_dequantize(node):
             continue
-        given = [p for p in node.all_input_nodes if p in same or analysis.accepted.get(p) != region]
-        if any(_is_same(value, values[p]) for p in given):
-            same.add(node)
-            if any(analysis.accepted.get(user) != region for user in node.users):
-                found[node] = Rejected("hands on what it is given as it is")
-    return {} if len(found) == 1 and _is_whole(analysis) else found
+        read = (given.get(p, []) if analysis.accepted.get(p) == region else [p] for p in node.all_input_nodes)
+        given[node] = [n for nodes in read for n in nodes if _holds(values[n], value)]
+        same = any(values[n].axes == value.axes and values[n].shape == value.shape for n in given[node])
+        if same and any(analysis.accepted.get(user) != region for user in node.users):
+            found[node] = Rejected("hands on what it is given as it is")
+    return found
 
 
-def _is_same(value: Value, given: Any) -> bool:
-    return isinstance(given, Value) and value.tensor is given.tensor is not None and value.perm == given.perm
+def _holds(given: Any, value: Value) -> bool:
+    return isinstance(given, Value) and value.tensor is given.tensor is not None
 
 
 def _idle_regions(analysis: Analysis) -> dict[Node, Rejected]:
@@ -191,8 +191,8 @@ def _is_whole(analysis: Analysis) -> bool:
     """Whether one region has all that the program does with its inputs, and that is something."""
     homes = {
         analysis.accepted.get(node)
-        for node in analysis.calls
-        if node.users and node not in analysis.constant
+        for node in analysis.lowering.program.graph.nodes
+        if node.op == "call_function" and node.users and node not in analysis.constant
         if not (is_quantize(node) or is_dequantize(node))
     }
     return len(homes) == 1 and None not in homes

@@ -13,6 +13,9 @@ SCHEMES = ("fp32", "int8", "int16")
 #: Those that compute on integers.
 QUANTIZED = SCHEMES[1:]
 
+#: The reason for which an operator that gives what it is given stays on the CPU.
+HANDS_ON = "hands on what it is given as it is"
+
 
 class Apply(torch.nn.Module):
     """A function as a module."""

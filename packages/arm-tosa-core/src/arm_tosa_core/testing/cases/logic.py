@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..case import QUANTIZED, OpCase, channels_last, given, integers, uniform
+from ..case import HANDS_ON, QUANTIZED, OpCase, channels_last, given, integers, uniform
 
 _INF = float("inf")
 _LOWER = torch.ones(5, 5).tril().bool()
@@ -213,7 +213,7 @@ CASES: list[OpCase] = [
         [(9,)],
         {"fp32": "no type float64", **dict.fromkeys(QUANTIZED, "float64")},
     ),
-    OpCase("to/nothing left", lambda: lambda x: x.to(torch.float32), [(9,)]),
+    OpCase("to/nothing left", lambda: lambda x: x.to(torch.float32), [(9,)], {"fp32": HANDS_ON}),
     OpCase(
         "cond/function", lambda: lambda x: torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x * 2, (x,)), [(3, 5)]
     ),

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..case import QUANTIZED, SCHEMES, OpCase, channels_last, integers
+from ..case import HANDS_ON, QUANTIZED, SCHEMES, OpCase, channels_last, integers
 
 
 def _row(name: str, move: Callable[..., Any], *inputs: Any, **more: Any) -> OpCase:
@@ -98,7 +98,7 @@ CASES: list[OpCase] = [
     # All that a program does is worth a delegate.
     OpCase("permute/alone", lambda: lambda x: x.permute(2, 0, 1), [(2, 3, 4)]),
     OpCase("view/alone", lambda: lambda x: x.view(4, 6), [(2, 3, 4)]),
-    OpCase("clone/alone", lambda: torch.clone, [(2, 3, 4)]),
+    OpCase("clone/alone", lambda: torch.clone, [(2, 3, 4)], {"fp32": HANDS_ON}),
     OpCase("view/beside its input", lambda: lambda x: (x.view(4, 6), x), [(2, 3, 4)]),
     _row("permute/rank 3", lambda x: x.permute(2, 0, 1), (2, 3, 4)),
     _row("permute/negative", lambda x: x.permute(0, -1, 1, -2), (2, 3, 4, 5)),
