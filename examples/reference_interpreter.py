@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from executorch.exir import EdgeProgramManager
 from executorch.exir.delegate import executorch_call_delegate
+from executorch.exir.tensor import dim_order_from_stride
 
 from arm_tosa_core.tosa import reference_model as reference
 
@@ -45,10 +46,10 @@ class ReferenceInterpreter(torch.fx.Interpreter):
         if n.target is not executorch_call_delegate:
             return super().run_node(n)
         _, *inputs = self.fetch_args_kwargs_from_env(n)[0]
-        # A delegate reads and writes bytes: axes come in the order in which they lie in memory.
-        arrays = [tensor.detach().permute(tensor.dim_order()).numpy() for tensor in inputs]
+        # A delegate reads and writes bytes: axes come in the order in which ExecuTorch has them lie in memory.
+        arrays = [tensor.detach().permute(dim_order_from_stride(tensor.stride())).numpy() for tensor in inputs]
         outputs = reference.run(next(self._waiting), arrays)
-        orders = [tensor.dim_order() for tensor in n.meta["val"]]
+        orders = [dim_order_from_stride(tensor.stride()) for tensor in n.meta["val"]]
         return [torch.tensor(a).permute(_inverse(order)) for a, order in zip(outputs, orders, strict=True)]
 
 

@@ -221,3 +221,17 @@ def test_a_model_may_return_a_named_tuple_of_pytorch() -> None:
     inputs = (torch.randn(1, 6),)
     made = lower(torch.export.export(Largest(), inputs), "tosa-fp")
     assert made.report.delegated and b"torch.return_types.topk" in made.buffer
+
+
+@pytest.mark.filterwarnings("ignore::arm_tosa_core.NothingDelegatedWarning")
+def test_control_flow_inside_of_a_body_that_is_only_wrapped() -> None:
+    class Wrapped(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            with torch.autocast("cpu", enabled=False):
+                scanned: tuple[torch.Tensor, torch.Tensor] = torch._higher_order_ops.scan(
+                    lambda c, a: (c * 0.5 + a, c - a), x[0] * 0.5, x
+                )
+            return scanned[1]
+
+    report = lower(torch.export.export(Wrapped(), (torch.rand(7),)), "tosa-fp").report
+    assert "scan" in {row.target for row in report.rejected}

@@ -54,7 +54,12 @@ def is_cast(target: Any) -> bool:
 
 @cache
 def is_reproducible(target: Any) -> bool:
-    """Whether an operator gives the same at every call: nothing random, nor what lies in memory, as ``empty`` does."""
+    """Whether an operator gives the same at every call: nothing random, nor what lies in memory, as ``empty`` does.
+
+    Of control flow, whose graphs may have any operator, nothing is known.
+    """
+    if schema_of(target) is None:
+        return False
     overload = aten_overload(target)
     unwritten = canonical(target).split(".")[1].startswith("empty")
     return not unwritten and torch.Tag.nondeterministic_seeded not in getattr(overload, "tags", ())
