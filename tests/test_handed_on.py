@@ -12,7 +12,7 @@ from executorch.runtime import Runtime
 
 from arm_ethosu import EthosUCompileSpec, EthosUPartitioner
 from arm_tosa_core import lower
-from arm_tosa_core.support.errors import LoweringError
+from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.case import Apply
 from arm_vgf import VgfCompileSpec, VgfPartitioner
 
@@ -79,5 +79,5 @@ def test_an_input_that_no_result_depends_on_is_named_in_executorchs_flow(
 ) -> None:
     program = torch.export.export(Apply(function), inputs)
     assert lower(program, "vgf").report.delegates == 1
-    with pytest.raises(LoweringError, match=rf"its input {unread}, on which no result depends.*arm_tosa_core\.lower"):
+    with pytest.raises(UsageError, match=rf"its input {unread}, on which no result depends.*arm_tosa_core\.lower"):
         _ordinary(program, VgfPartitioner(VgfCompileSpec()))

@@ -80,14 +80,14 @@ def _alone(network: Network, target: Target, compile_spec: ArmCompileSpec) -> by
     """The payload of what ExecuTorch calls with all that it was made with.
 
     Raises:
-        LoweringError: the target's compiler left out an input or an output, which no result depends on or is another.
+        UsageError: the target's compiler left out an input or an output, which no result depends on or is another.
     """
     try:
         return compiled(network, target, compile_spec)[0]
     except JoinedError as joined:
         unread = [f"its input {network.graph.inputs[i].name}, on which no result depends" for i in joined.unread]
         twins = [f"its output {i}, which is output {j} again" for i, j in joined.same.items()]
-        raise LoweringError(
+        raise UsageError(
             f"{target.name} leaves out of a delegate {' and '.join(unread + twins)}, and ExecuTorch calls it so: "
             "lower with arm_tosa_core.lower, which calls it without, or leave it out of the model"
         ) from joined
