@@ -16,7 +16,7 @@ from torch.export import ExportedProgram
 from ..lowering.pipeline import Network
 from ..lowering.sized_analysis import lower_sizes
 from ..plugin.target import Compiled, Target
-from ..support.errors import LoweringError, MiscompiledError, UsageError
+from ..support.errors import MiscompiledError, UsageError
 from ..tosa.graph import Graph
 from ..tosa.ir import Tensor
 from ..tosa.serializer import serialize, serialize_with_names
