@@ -84,6 +84,17 @@ def test_remainders_of_integers(flow: str) -> None:
     run(Model(remainders), (X, Y, short.to(torch.int8), Y.to(torch.int32)), flow)
 
 
+@pytest.mark.parametrize("flow", FLOWS)
+def test_remainders_of_integers_in_the_steps_of_a_scan(flow: str) -> None:
+    def step(carried: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return carried + x % 3, (carried - x) % -3
+
+    def scanned(start: torch.Tensor, xs: torch.Tensor) -> Any:
+        return torch.ops.higher_order.scan(step, [start], [xs], ())
+
+    run(Model(scanned), (torch.tensor([1, -2]), torch.tensor([[-7, 7], [5, -5], [-1, 4]])), flow)
+
+
 def begin(x: torch.Tensor) -> torch.Tensor:
     x.reshape(-1)[:2] = 0
     return x.sum(0)

@@ -1,4 +1,4 @@
-"""Remainders of integers that stay on the CPU.
+"""Remainders of integers that stay on the CPU, in the bodies of its loops too.
 
 ExecuTorch's kernel (1.5, ``kernels/portable/cpu/op_remainder.cpp``) gives the remainder of C, which has the sign of the
 dividend: -7 % 3 is -1 there, and 2 in PyTorch. Its whole quotients are right.
@@ -6,14 +6,16 @@ dividend: -7 % 3 is -1 there, and 2 in PyTorch. Its whole quotients are right.
 
 from __future__ import annotations
 
+import copy
+import operator
 from collections.abc import Container
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node, map_arg
+from torch.fx import GraphModule, Node, map_arg
 
-from ..lowering.exported_program import copy_with_twins
+from ..lowering.exported_program import copy_with_twins, is_graph
 from ..lowering.operator_names import canonical
 
 _aten = torch.ops.aten
@@ -30,20 +32,50 @@ def without_remainders(program: ExportedProgram, elsewhere: Container[Node]) -> 
         None: there are none.
     """
     remainders = [node for node in program.graph.nodes if node not in elsewhere and _is_integer_remainder(node)]
-    if not remainders:
+    bodies = [node for node in program.graph.nodes if _runs_on_cpu(node, elsewhere) and _has_remainders(program, node)]
+    if not remainders and not bodies:
         return None
     program, twins = copy_with_twins(program)
     for node in (twins[node] for node in remainders):
-        x, y = (*node.args, *node.kwargs.values())
-        if not isinstance(x, Node):  # there is no quotient of a number by a tensor
-            x = _before(node, _aten.full.default, [], x, dtype=node.meta["val"].dtype)
-        quotient = _before(node, _aten.floor_divide.default, x, y)
-        multiple = _before(node, _aten.mul.Tensor, quotient, y)
-        difference = _before(node, _aten.sub.Tensor, x, multiple)
-        node.replace_all_uses_with(difference)
-        program.graph_signature.replace_all_uses(node.name, difference.name)
-        program.graph.erase_node(node)
+        program.graph_signature.replace_all_uses(node.name, _replaced(node).name)
+    for node in (twins[node] for node in bodies):
+        own = copy.deepcopy(program.graph_module.get_submodule(str(node.target)))  # another program may share it
+        for part in _graphs(own):
+            for remainder in filter(_is_integer_remainder, list(part.graph.nodes)):
+                _replaced(remainder)
+            part.recompile()
+        node.target = f"{node.name}_of_whole_quotients"
+        program.graph_module.add_submodule(node.target, own)
     return program
+
+
+def _replaced(node: Node) -> Node:
+    """Puts the difference in the place of a remainder."""
+    x, y = (*node.args, *node.kwargs.values())
+    if not isinstance(x, Node):  # there is no quotient of a number by a tensor
+        x = _before(node, _aten.full.default, [], x, dtype=node.meta["val"].dtype)
+    quotient = _before(node, _aten.floor_divide.default, x, y)
+    multiple = _before(node, _aten.mul.Tensor, quotient, y)
+    difference = _before(node, _aten.sub.Tensor, x, multiple)
+    node.replace_all_uses_with(difference)
+    node.graph.erase_node(node)
+    return difference
+
+
+def _runs_on_cpu(node: Node, elsewhere: Container[Node]) -> bool:
+    """Whether a node is the graph of a loop or a branch that the CPU runs."""
+    return node.op == "get_attr" and is_graph(node) and not any(user in elsewhere for user in node.users)
+
+
+def _has_remainders(program: ExportedProgram, node: Node) -> bool:
+    module = operator.attrgetter(str(node.target))(program.graph_module)
+    return any(_is_integer_remainder(inner) for part in _graphs(module) for inner in part.graph.nodes)
+
+
+def _graphs(module: Any) -> list[GraphModule]:
+    """A graph and those that it runs; none if it is no graph."""
+    modules = module.modules() if isinstance(module, GraphModule) else ()
+    return [part for part in modules if isinstance(part, GraphModule)]
 
 
 def _is_integer_remainder(node: Node) -> bool:
@@ -54,6 +86,6 @@ def _is_integer_remainder(node: Node) -> bool:
 def _before(node: Node, target: Any, *args: Any, **kwargs: Any) -> Node:
     """An operator in front of a node, of whose source it is."""
     with node.graph.inserting_before(node):
-        operator: Node = node.graph.call_function(target, args, kwargs)
-    operator.meta = {**node.meta, "val": target(*map_arg(args, lambda n: n.meta["val"]), **kwargs)}
-    return operator
+        made: Node = node.graph.call_function(target, args, kwargs)
+    made.meta = {**node.meta, "val": target(*map_arg(args, lambda n: n.meta["val"]), **kwargs)}
+    return made
