@@ -1,4 +1,4 @@
-"""What mkdocs does besides: it writes parts of pages at every build, and keeps notes out of the search.
+"""What mkdocs does besides: it writes parts of pages, adds ``SECURITY.md`` and keeps notes out of the search.
 
 Commands come from the typer application, operators by target from the cases of the conformance kit. A page marks the
 place with a comment such as ``<!-- arm-tosa: commands -->``.
@@ -7,6 +7,7 @@ place with a comment such as ``<!-- arm-tosa: commands -->``.
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
@@ -23,10 +24,19 @@ _COLUMNS = (
 )
 
 
+def on_files(files: Any, *, config: Any) -> Any:
+    """Called by mkdocs with its files: a text of the repository that pages refer to becomes a page."""
+    from mkdocs.structure.files import File
+
+    files.append(File.generated(config, "security.md", content=(PACKAGES.parent / "SECURITY.md").read_text()))
+    return files
+
+
 def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
     """Called by mkdocs with each page before it is rendered."""
     if page is not None and page.file.src_uri.startswith("notes/"):
         page.meta["search"] = {"exclude": True}
+    markdown = re.sub(r"\]\(((?:\.\./)*)\.\./SECURITY\.md\)", r"](\1security.md)", markdown)
     for mark, made in MARKS.items():
         if mark in markdown:
             markdown = markdown.replace(mark, made())

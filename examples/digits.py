@@ -72,7 +72,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")  # PyTorch's, about itself
     options = _arguments()
     _make_room(options.out)
-    console = Console(width=max(116, Console().width))  # the table's width, also when the output is a file
+    console = Console(width=max(119, Console().width))  # the table's width, also when the output is a file
     pictures, labels = digits_model.load()
     train, held_out = (pictures[HELD_OUT:], labels[HELD_OUT:]), (pictures[:HELD_OUT], labels[:HELD_OUT])
     with Progress(console=console) as progress:
@@ -231,7 +231,7 @@ def _table(results: list[Result], judged: int) -> Table:
         "run, the program in ExecuTorch, Ethos-U on the functional model, VGF on Vulkan; = if all scores are equal",
     )
     table.add_column("target", no_wrap=True)
-    for heading in ("delegated / not", ".pte, bytes", "Vela cycles", "SRAM, KiB", "top-1 float", "reference", "run"):
+    for heading in ("delegated / not", ".pte, bytes", "Vela cycles", "tensors, KiB", "top-1 float", "reference", "run"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in results:
         table.add_row(

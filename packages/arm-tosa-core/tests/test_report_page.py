@@ -180,6 +180,9 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
     background = "return getComputedStyle(document.body).backgroundColor"
     assert pictures[0] != pictures[1] and browser.execute_script(background) == "rgb(20, 24, 29)"
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 1280
+    cut = "e => e.scrollWidth > e.clientWidth"
+    titles = f"return [...document.querySelectorAll('.tabulator-col-title')].filter({cut}).map(e => e.textContent)"
+    assert browser.execute_script(titles) == []
 
     assert _text(browser, "h1") == ["net </script> for acme"]
     cards = dict(zip(_text(browser, ".cards dt"), _text(browser, ".cards dd"), strict=True))
