@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.support.atomic_files import write_atomic
@@ -14,6 +15,7 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 
 from .environment import VgfEnvironmentReport, look
 from .model_converter import convert, parse_flags
+from .nx_estimator import figures_or_warning, find_program, require_system
 from .vgf_target import vgf_target
 
 if TYPE_CHECKING:
@@ -28,17 +30,26 @@ class VgfCompileSpec(ArmCompileSpec):
     Args:
         tosa_spec: a specification or a string; the default takes floating-point and integer graphs.
         compiler_flags: flags of ``model-converter``, as a list or as one string.
+        system: of the neural accelerator whose cycles Arm's estimator tells, where it is installed: the name of a
+            description that comes with it, such as ``"peak-12SC-8NX-600MHz"``, or an ``.ini`` file; None: its own.
 
     Raises:
-        UsageError: a malformed specification, or a flag that the backend sets itself.
+        UsageError: a malformed specification, a flag that the backend sets itself, or a system that is not there.
     """
 
     _output_format = "vgf"
 
     def __init__(
-        self, tosa_spec: TosaSpecification | str | None = None, compiler_flags: Iterable[str] | str | None = None
+        self,
+        tosa_spec: TosaSpecification | str | None = None,
+        compiler_flags: Iterable[str] | str | None = None,
+        *,
+        system: str | None = None,
     ) -> None:
         super().__init__(DEFAULT_SPEC if tosa_spec is None else tosa_spec, parse_flags(compiler_flags))
+        if system is not None:
+            require_system(system)
+        self.system = system
 
     def validate_environment(
         self, build_dir: str | PathLike[str] | None = None, *, require_runtime_build: bool = False
@@ -67,7 +78,29 @@ class VgfCompileSpec(ArmCompileSpec):
 
     def _target(self) -> Target:
         """VGF with this specification; ``compile`` runs the model converter with these flags."""
-        return vgf_target(self.tosa_spec, self.compiler_flags, self._compile, VgfCompileSpec)
+        return vgf_target(
+            self.tosa_spec,
+            self.compiler_flags,
+            self._compile,
+            VgfCompileSpec,
+            partial(figures_or_warning, system=self.system),
+        )
+
+    def _options(self) -> dict[str, Any]:
+        """The estimator too: figures that it told are kept with a program, and others belong to another one."""
+        program = find_program()
+        estimator = {} if program is None else {"estimator": str(program)}
+        return estimator if self.system is None else {**estimator, "system": self.system}
+
+    def _shipped_options(self) -> dict[str, Any]:
+        return {} if self.system is None else {"system": Path(self.system).name}
+
+    @classmethod
+    def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
+        """The estimator is looked for anew: a file must not say which program runs."""
+        spec = super()._from_options(tosa_spec, flags, options)
+        spec.system = options.get("system")
+        return spec
 
     def _compile(self, tosa: bytes, options: Mapping[str, str]) -> bytes:
         """The VGF of a flatbuffer; also left in the folder that the option ``artifacts`` names."""

@@ -9,9 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from arm_tosa_core.plugin.health import TIMEOUT_S, Finding, KnownVersions, first_line, tool
-from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import run_tool
 from arm_tosa_core.support.install_advice import from_here
+
+from .nx_estimator import ADVICE, VARIABLE, find_program
 
 _RUNNING = "running VGF"
 _DRIVERS = "apt install libvulkan1 mesa-vulkan-drivers, or your GPU's driver"
@@ -68,6 +70,16 @@ def _device(subject: str, engine: str, needed_for: str, fix: str) -> Finding:
     return Finding(subject, "broken", verdicts.get("failed", "it said nothing"), needed_for, fix)
 
 
+def _estimator() -> Finding:
+    """Where Arm's estimator is; it is no fault if that is not installed."""
+    subject, needed_for = "Arm's estimator of the neural accelerator", "cycles and milliseconds of VGF"
+    try:
+        program = find_program()
+    except UsageError as error:
+        return Finding(subject, "broken", first_line(error), needed_for, f"set {VARIABLE} to the program, or unset it")
+    return Finding(subject, "ok", f"not installed: {ADVICE}" if program is None else str(program), needed_for)
+
+
 #: Tools for compiling.
 COMPILE = (
     tool(
@@ -78,4 +90,4 @@ COMPILE = (
 )
 
 #: Tools for compiling and running.
-HEALTH = (*COMPILE, _vulkan_loader, _engine, _emulation_layer)
+HEALTH = (*COMPILE, _vulkan_loader, _engine, _emulation_layer, _estimator)

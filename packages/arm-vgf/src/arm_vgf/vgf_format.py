@@ -31,3 +31,12 @@ def check_vgf(data: bytes) -> None:
         offset, size = struct.unpack_from("<QQ", data, 16 + 16 * number)
         if offset + size > len(data):
             raise UsageError(f"not a whole VGF: its {section} end at byte {offset + size} of {len(data)}")
+
+
+def with_version(data: bytes, version: tuple[int, int, int]) -> bytes:
+    """A whole VGF with another version of the format in its header; what the sections hold is the same in 0.4 and 0.5.
+
+    Args:
+        version: major, minor and patch, a byte each.
+    """
+    return data[:8] + bytes(version) + data[11:]

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from arm_tosa_core.plugin.target import Compiler, Host, Reporting, Span, Step, Target
+from arm_tosa_core.plugin.target import Compiled, Compiler, Host, Reporting, Span, Step, Target
 from arm_tosa_core.support.errors import ToolError, UsageError
 
 from .constraints import checks_for
 from .health import HEALTH
+from .nx_estimator import ESTIMATOR, find_program
 from .rewrites import REWRITES
 from .sizes_block import with_sizes
 from .vgf_format import BACKEND_ID, check_vgf
@@ -28,9 +29,20 @@ def vgf_target(
     compiler_flags: Sequence[str],
     compile: Callable[[bytes, Mapping[str, str]], bytes],
     compile_spec: Callable[..., ArmCompileSpec],
+    figures: Callable[[bytes], Mapping[str, float]],
 ) -> Target:
-    """VGF with a specification; ``compile`` is the model converter with these flags."""
+    """VGF with a specification; ``compile`` is the model converter with these flags, ``figures`` are those of a VGF."""
     runs = find_spec("arm_runtime") is not None
+
+    def compile_in_detail(tosa: bytes, options: Mapping[str, str]) -> Compiled:
+        vgf = compile(tosa, options)
+        known = figures(vgf)
+        return Compiled(vgf, known, cycles_by=ESTIMATOR if known else "")
+
+    def estimate(tosa: bytes) -> Mapping[str, float]:
+        return figures(compile(tosa, {}))
+
+    estimates = find_program() is not None
     return Target(
         name="vgf",
         spec=tosa_spec,
@@ -39,6 +51,7 @@ def vgf_target(
         rewrites=REWRITES,
         compiler=Compiler(
             compile=compile,
+            compile_in_detail=compile_in_detail if estimates else None,
             suffix=".vgf",
             backend_id=BACKEND_ID,
             backend="arm_vgf.backend:VgfBackend",
@@ -53,7 +66,7 @@ def vgf_target(
             profile_event="VGF host: run",
             health=HEALTH,
         ),
-        report=Reporting(extract=_extract),
+        report=Reporting(estimate=estimate if estimates else None, extract=_extract),
     )
 
 

@@ -91,7 +91,7 @@ class CompiledDelegate:
             for tensors in (compiled.at_peak, compiled.in_memory)
         )
         layers = [_layer(layer, names.get(layer.tensor)) for layer in compiled.layers]
-        return CompiledDelegate(dict(compiled.figures), at_peak, layers, in_memory)
+        return CompiledDelegate(dict(compiled.figures), at_peak, layers, in_memory, compiled.cycles_by)
 
 
 _NOWHERE = Origin("", "")

@@ -77,6 +77,7 @@ class Compiled:
         at_peak: tensors in on-chip memory when most of it is in use.
         layers: in order.
         in_memory: all tensors that are in on-chip memory at any time.
+        cycles_by: whose estimate the cycles are; empty: the compiler's.
     """
 
     payload: bytes
@@ -84,6 +85,7 @@ class Compiled:
     at_peak: Sequence[LiveTensor] = ()
     layers: Sequence[CompiledLayer] = ()
     in_memory: Sequence[LiveTensor] = ()
+    cycles_by: str = ""
 
 
 @dataclass(frozen=True)
