@@ -255,7 +255,7 @@ def test_a_tosa_file_is_compiled_to_the_targets_own_format(folder: Path, acme: C
         seen.append(options)
         return b"acme:" + tosa
 
-    acme(compile=compile_, suffix=".acme")
+    acme(compile=compile_, suffix=".acme", options=("speed", "schedule"))
     graph(folder / "g.tosa")
     ok("compile", "g.tosa", "--target", "acme", "-o", "g.acme")
     assert Path("g.acme").read_bytes() == b"acme:" + Path("g.tosa").read_bytes()

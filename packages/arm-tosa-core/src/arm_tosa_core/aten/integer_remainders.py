@@ -32,7 +32,8 @@ def without_remainders(program: ExportedProgram, elsewhere: Container[Node]) -> 
         None: there are none.
     """
     remainders = [node for node in program.graph.nodes if node not in elsewhere and _is_integer_remainder(node)]
-    bodies = [node for node in program.graph.nodes if _runs_on_cpu(node, elsewhere) and _has_remainders(program, node)]
+    graphs = filter(is_graph, program.graph.find_nodes(op="get_attr"))
+    bodies = [node for node in graphs if _runs_on_cpu(node, elsewhere) and _has_remainders(program, node)]
     if not remainders and not bodies:
         return None
     program, twins = copy_with_twins(program)
@@ -63,8 +64,8 @@ def _replaced(node: Node) -> Node:
 
 
 def _runs_on_cpu(node: Node, elsewhere: Container[Node]) -> bool:
-    """Whether a node is the graph of a loop or a branch that the CPU runs."""
-    return node.op == "get_attr" and is_graph(node) and not any(user in elsewhere for user in node.users)
+    """Whether the CPU runs the loop or the branch of a graph."""
+    return not any(user in elsewhere for user in node.users)
 
 
 def _has_remainders(program: ExportedProgram, node: Node) -> bool:

@@ -15,7 +15,7 @@ from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits, wit
 from ..aten.integer_remainders import without_remainders
 from ..aten.uninitialized import is_uninitialized, with_zeros
 from ..compat.executorch import default_decompositions
-from ..compat.torch import OpOverload, is_composite
+from ..compat.torch import OpOverload, is_composite, symbolic_sizes
 from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import NOTHING, Known, copy_with_twins, is_dequantize, is_int64_cast, is_quantize
 from ..lowering.regions import Region, each_region
@@ -172,7 +172,9 @@ class Compilation:
         if self.decompose_rest and outside:
             delegated = {node.target for node in self.analysis.accepted} - outside
             table = {target: made for target, made in default_decompositions().items() if target not in delegated}
-            if chosen := {target for target in outside if target in table or _is_composite(target)}:
+            varying = {node.target for node in self.analysis.calls if symbolic_sizes(node)}
+            composites = set(filter(_is_composite, outside & varying))
+            if chosen := (outside & table.keys()) | composites:
                 self.program = decompose(self.program, table, chosen)  # the parts in turn by all of the table
                 if any(map(is_uninitialized, self.program.graph.nodes)):
                     self.program = with_zeros(self.program)

@@ -56,7 +56,9 @@ def _sum(b: CompositeBuilder[V], product: V, alpha: float, bias: V, beta: float)
     bias = bias if beta == 1 else b.aten.mul(bias, beta)
     if beta == 0:
         return product
-    return b.aten.expand(bias, product.shape) if alpha == 0 else b.aten.add(product, bias)
+    if alpha == 0:  # an operator, for the CPU would compute the product: what hands on its operand is no delegate
+        return b.aten.mul(b.aten.expand(bias, product.shape), 1.0)
+    return b.aten.add(product, bias)
 
 
 @op("aten.mm.default", quant=Q.ACCUMULATE)
