@@ -199,6 +199,21 @@ def bench_real(session: nox.Session) -> None:
     Environment(session, "bench", ["matplotlib"], [], torch=False).python("-m", "benchmarks.page")
 
 
+@nox.session(name="bench-nx")
+def bench_nx(session: nox.Session) -> None:
+    """VGF by Arm's estimator of the neural accelerator beside executorch.backends.arm, where the estimator is; an hour.
+
+    The packages that have networks are fetched into environments of their own, without what they require. Arguments
+    after -- go to benchmarks.nx, such as ``--networks mobilenet_v2``.
+    """
+    env = shared(session)
+    sites = [
+        only_files(session, f"bench-{name}", ROOT / "benchmarks" / name / "requirements.txt") for name in ("nx", "real")
+    ]
+    env.python("-m", "benchmarks.nx", *session.posargs, PYTHONPATH=os.pathsep.join(map(str, sites)))
+    Environment(session, "bench", ["matplotlib"], [], torch=False).python("-m", "benchmarks.page")
+
+
 @nox.session(name="rival-suite")
 def rival_suite(session: nox.Session) -> None:
     """The tests in the wheel of executorch.backends.arm, on this compiler; hours: see --shard K/N and --targets."""

@@ -21,7 +21,7 @@ def package_file(package: str, path: str) -> Path:
         file = Path(folder, path)
         if file.exists():
             return file
-    raise FileNotFoundError(f"{package}/{path} is not installed: run this through nox -s bench-real")
+    raise FileNotFoundError(f"{package}/{path} is not installed: run this through nox (bench-real, bench-nx)")
 
 
 def package_module(name: str, **stand_ins: dict[str, Any]) -> ModuleType:
