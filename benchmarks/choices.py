@@ -1,4 +1,4 @@
-"""Vela's cycles of networks with and without what the estimate chooses (``arm_ethosu/rewrites/by_estimate.py``).
+"""Vela's cycles of networks with and without what the estimate chooses (``arm_tosa_core/rewrites/by_estimate.py``).
 
     python -m benchmarks.choices
     python -m benchmarks.choices --networks mobilenet_v2 resnet18 --targets ethos-u55-128
@@ -17,9 +17,9 @@ from dataclasses import replace
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.rewrites import catalogue, rewrites_for
-from arm_ethosu.rewrites.by_estimate import Choice
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.plugin.target import Compiler, Target
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.testing.harness import Execution, exported
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.loader import load

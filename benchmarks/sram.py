@@ -23,10 +23,11 @@ from unittest import mock
 
 from torch.export import ExportedProgram
 
-from arm_ethosu import EthosUCompileSpec, estimate_cache, vela_batch
+from arm_ethosu import EthosUCompileSpec, vela_batch
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.sram_search import LIMITS, TOLERANCE
 from arm_tosa_core import lower
+from arm_tosa_core.support import kept_figures
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.harness import exported
 from benchmarks.choices import TARGETS
@@ -84,7 +85,7 @@ def _metrics(program: ExportedProgram, spec: EthosUCompileSpec, *, timed: bool) 
 
 def _times(program: ExportedProgram, spec: EthosUCompileSpec) -> dict[str, float]:
     times = {"load": round(os.getloadavg()[0], 1)}
-    with mock.patch.object(estimate_cache, "read", _without_limits):
+    with mock.patch.object(kept_figures, "read", _without_limits):
         times |= _timed("first", program, spec)
     return times | _timed("later", program, spec)
 
@@ -98,7 +99,7 @@ def _timed(name: str, program: ExportedProgram, spec: EthosUCompileSpec) -> dict
     return {f"{name}_wall_s": round(wall, 2), f"{name}_cpu_s": round(_cpu() - cpu, 2)}
 
 
-_read = estimate_cache.read
+_read = kept_figures.read
 
 
 def _without_limits(kind: str, name: str) -> float | None:

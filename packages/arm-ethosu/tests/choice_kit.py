@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from arm_ethosu import EthosUCompileSpec
-from arm_ethosu.rewrites.by_estimate import Choice
 from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.loader import load

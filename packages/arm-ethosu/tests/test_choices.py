@@ -15,12 +15,12 @@ from rewrite_kit import cycles
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.estimate_cache import Estimate
 from arm_ethosu.rewrites import rewrites_for
-from arm_ethosu.rewrites.by_estimate import Choice
 from arm_ethosu.rewrites.catalogue import ROWS
 from arm_ethosu.rewrites.graph_parts import around, part
 from arm_ethosu.rewrites.turned_images import TURNED_IMAGES
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.rewrites import REWRITES
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op
 from arm_tosa_core.tosa.rewrite import Stage
@@ -232,7 +232,7 @@ def test_answers_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         for answer in (tmp_path / "ethos-u-choices").iterdir():
             answer.write_text(spoiled)
         assert made(SPEC)[0] == first
-    monkeypatch.setattr("arm_ethosu.estimate_cache.sources", lambda: "changed")
+    monkeypatch.setattr("arm_tosa_core.rewrites.by_estimate.digest_of_sources", lambda *packages: "changed")
     assert made(SPEC) == (first, forms)
 
 

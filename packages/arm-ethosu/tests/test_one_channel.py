@@ -10,10 +10,10 @@ from rewrite_kit import cycles
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.rewrites import rewrites_for
-from arm_ethosu.rewrites.by_estimate import Choice
 from arm_ethosu.rewrites.moves_of_layouts import PLANE_MOVED, PLANES_JOINED
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.pipeline import legalize
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.reference_model import run

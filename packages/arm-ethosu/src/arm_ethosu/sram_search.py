@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arm_tosa_core.support import kept_figures
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.memory_size import size_text
 from arm_tosa_core.tosa.graph import Graph
@@ -111,11 +112,11 @@ def compile(
             return chosen(place, search.run([None])[0].run, accelerator)  # less of a cache costs cycles at once
         request = {**options, "accelerator": accelerator, "flags": tuple(flags), "budget": sram_budget}
         key = estimate_cache.key(tosa, request | ({"constants": "counted"} if counted else {}))
-        if key is not None and (limit := estimate_cache.read(LIMITS, key)) is not None:
+        if key is not None and (limit := kept_figures.read(LIMITS, key)) is not None:
             return chosen(place, search.run([int(limit) or None])[0].run, accelerator)
         best = _smallest(search, len(tosa), place.graph) if sram_budget is None else _within(search, tosa, sram_budget)
         if key is not None and not search.died:
-            estimate_cache.keep(LIMITS, key, best.limit or 0)
+            kept_figures.keep(LIMITS, key, best.limit or 0)
         return chosen(place, best.run, accelerator)
 
 

@@ -12,8 +12,8 @@ from model_library import run
 
 from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS
 from arm_ethosu.rewrites import catalogue, rewrites_for
-from arm_ethosu.rewrites.by_estimate import Choice
 from arm_tosa_core.rewrites import REWRITES
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa import reference_model as reference
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.rewrite_engine import run_rewrites

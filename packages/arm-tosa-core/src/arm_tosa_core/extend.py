@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from .plugin.timing import OperatorTime as OperatorTime
     from .plugin.timing import TimeEstimate as TimeEstimate
     from .plugin.timing import UnitSpan as UnitSpan
+    from .rewrites.by_estimate import Choice as Choice
+    from .rewrites.by_estimate import Estimator as Estimator
+    from .rewrites.cycle_estimate import CycleEstimate as CycleEstimate
+    from .rewrites.graph_parts import Surroundings as Surroundings
     from .support.errors import LoweringError as LoweringError
     from .support.errors import Rejected as Rejected
     from .support.errors import ToolError as ToolError
@@ -75,6 +79,9 @@ _NAMES = {
     "plugin.named_data": "NamedData WithNames",
     "plugin.target": "Compiled CompiledLayer Compiler Host LiveTensor Port Preferences Reporting Symbol Target",
     "plugin.timing": "OperatorTime TimeEstimate UnitSpan",
+    "rewrites.by_estimate": "Choice Estimator",
+    "rewrites.cycle_estimate": "CycleEstimate",
+    "rewrites.graph_parts": "Surroundings",
     "support.errors": "LoweringError Rejected ToolError UsageError",
     "testing.case": "OpCase",
     "tosa.graph": "Graph",

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
+from arm_tosa_core.rewrites.by_estimate import Choice, Estimator
 from arm_tosa_core.tosa.rewrite import Rewrite
 from arm_tosa_core.tosa.specification import TosaSpecification
 
 from ..accelerators import DEFAULTS, family_of
 from ..constraints import checks_for
 from ..estimate_cache import Estimate
-from .by_estimate import Choice, Estimator
 from .catalogue import ROWS
+from .graph_parts import VELA
 
 
 def rewrites_for(accelerator: str, estimate: Estimate | None = None) -> tuple[Rewrite, ...]:
@@ -30,6 +31,6 @@ def rewrites_for(accelerator: str, estimate: Estimate | None = None) -> tuple[Re
     if estimate is None:
         return tuple(others)
     spec = TosaSpecification.create_from_string(DEFAULTS[family].tosa_spec)
-    estimator = Estimator(estimate, spec, checks_for(family), others)
+    estimator = Estimator(estimate, spec, checks_for(family), others, VELA)
     choices = [row.rewrite for row in rows if isinstance(row.rewrite, Choice)]
     return (*others, *(choice.if_cheaper(estimator, choices) for choice in choices))

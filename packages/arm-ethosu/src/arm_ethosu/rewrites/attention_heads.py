@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
-from .by_estimate import WORTH_ASKING, Choice
-from .graph_parts import attention
+from .graph_parts import WORTH_ASKING, attention
 from .inserter import Inserter
 
 #: Heads at most about which Vela is asked: each is a copy, or a convolution.

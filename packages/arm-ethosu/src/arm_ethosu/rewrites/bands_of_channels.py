@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.ir import Op, Tensor, fewest_axes
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
-from .by_estimate import WORTH_ASKING, Choice
-from .graph_parts import with_movers
+from .graph_parts import WORTH_ASKING, with_movers
 from .inserter import Inserter
 
 #: Parts at most: each is an operation of its own.

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.rewrite import Rewrite
 
 from ..accelerators import ACCELERATORS, Family
@@ -17,7 +18,6 @@ from .attention_in_parts import ATTENTION_IN_PARTS
 from .avg_pool_as_depthwise import AVERAGE_AS_DEPTHWISE
 from .bands_of_channels import BY_BAND
 from .beyond_registers import INDICES_IN_PARTS, LONG_PADDING, SUMS_OF_PARTS
-from .by_estimate import Choice
 from .channels_in_order import CHANNELS_IN_ORDER
 from .conv2d_of_few_channels import COLUMNS_AS_CHANNELS, ROWS_AS_CHANNELS
 from .conv2d_of_whole_image import WHOLE_IMAGE

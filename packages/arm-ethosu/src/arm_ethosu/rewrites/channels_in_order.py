@@ -8,12 +8,12 @@ from math import prod
 
 import numpy as np
 
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
 from ..operator_classes import AT_THE_OUTPUT
-from .by_estimate import WORTH_ASKING, Choice
-from .graph_parts import with_layer
+from .graph_parts import WORTH_ASKING, with_layer
 
 #: Planes of a result, at most, that are made of an image's channels at last.
 _MOST_PLANES = 4

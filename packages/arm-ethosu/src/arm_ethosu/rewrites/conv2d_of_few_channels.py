@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
 from ..accelerators import MAX_STRIDE
-from .by_estimate import Choice
 
 #: Channels at most, after the rewrite, of a convolution that is worth asking about: of 12 and more, twice as many were
 #: never faster, on any accelerator.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
-
-from .by_estimate import Choice
 
 #: What it must gain: others that read the image are faster or slower with it, too, which the estimate does not see.
 _MARGIN = 0.05

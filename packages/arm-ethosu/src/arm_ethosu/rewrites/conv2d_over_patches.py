@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
@@ -14,7 +15,6 @@ from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from ..accelerators import MAX_STRIDE
 from ..native.conv2d import is_over_patches
-from .by_estimate import Choice
 from .inserter import Inserter
 
 #: Beyond it Vela writes a dilation's zeros into the weights; a stride beyond ``MAX_STRIDE`` it unrolls.

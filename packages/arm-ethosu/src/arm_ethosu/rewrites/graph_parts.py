@@ -1,12 +1,10 @@
-"""The part of a graph that Vela is asked about: some operators, and what stands for their neighbours."""
+"""The part of a graph that Vela is asked about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable
 
-import numpy as np
-
+from arm_tosa_core.rewrites.graph_parts import Surroundings
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.operator_classes import CONVOLUTIONS, MOVES
@@ -14,18 +12,21 @@ from arm_tosa_core.tosa.walks import only_reader
 
 from ..operator_classes import AT_THE_OUTPUT
 
-#: Zero points of what is computed, or what is compared with them, by their positions.
-_ZEROS = {**dict.fromkeys(CONVOLUTIONS, (3,)), "RESCALE": (3, 4), "MATMUL": (2, 3), "PAD": (2,)}
-#: What Vela may treat as one with the operator behind or in front of it.
-BETWEEN = frozenset((*MOVES, *AT_THE_OUTPUT))
+#: Elements from which on moving them in another way is worth asking Vela about.
+WORTH_ASKING = 4096
 
 
-def around(graph: Graph, op: Op) -> list[Op]:
-    """An operator and those that Vela may treat as one with it, in order.
+def _pooled(graph: Graph, x: Tensor) -> Tensor:
+    """What a pool makes of an image; anything else itself."""
+    if x.rank != 4 or x.dtype not in (DType.INT8, DType.INT16):
+        return x
+    return graph.append("MAX_POOL2D", [x], {"kernel": (1, 1), "stride": (1, 1), "pad": (0, 0, 0, 0)}).output
 
-    They are what moves data before it and what is fused behind it; of a mover also what reads it.
-    """
-    return [*sorted(_before(graph, op), key=lambda each: each.position), op, *_behind(graph, op)]
+
+#: What Vela's estimate must see. For neighbours pools stand, because Vela lays out the inputs and outputs of a graph in
+#: another way, and copies what is read in two.
+VELA = Surroundings(AT_THE_OUTPUT, edge=_pooled)
+around, part, _behind = VELA.around, VELA.part, VELA.behind
 
 
 def attention(graph: Graph, op: Op) -> list[Op]:
@@ -88,7 +89,7 @@ def _in_order(ops: set[Op]) -> list[Op]:
 def _layer(graph: Graph, x: Tensor) -> set[Op]:
     """What ``x`` is made of back to a layer, or to those of its heads, as far as nobody else reads it."""
     op = x.producer
-    if op is None or op.name not in (*BETWEEN, "CONCAT", "CONV2D") or only_reader(graph, op) is None:
+    if op is None or op.name not in (*VELA.between, "CONCAT", "CONV2D") or only_reader(graph, op) is None:
         return set()
     if op.name == "CONV2D":
         shaped = op.inputs[0].producer
@@ -118,96 +119,3 @@ def _up_to_product(scores: Op) -> set[Op]:
                 reached.add(use)
                 waiting += [] if use.name == "MATMUL" else [use]
     return reached if any(op.name == "MATMUL" for op in reached) else set()
-
-
-def part(graph: Graph, ops: Sequence[Op]) -> tuple[Graph, dict[Op, Op]]:
-    """A graph of copies of some operators, and the copy of each.
-
-    For other neighbours pools stand, because Vela lays out the inputs and outputs of a graph in another way, and copies
-    what is read in two. Numbers that depend on training are others, so that networks of equal shapes share what was
-    estimated.
-
-    Args:
-        ops: in the order of the graph.
-    """
-    small, tensors, copies = Graph(), dict[Tensor, Tensor](), dict[Op, Op]()
-    inside = set(ops)
-
-    def neighbour(tensor: Tensor) -> Tensor:
-        copy = small.input(f"x{len(small.inputs)}", tensor.shape, tensor.dtype)
-        if tensor.producer is None:
-            return copy
-        copy = _pooled(small, copy)
-        if any(use not in inside for use in tensor.uses):
-            small.outputs.append(_pooled(small, copy))
-        return copy
-
-    for op in ops:
-        inputs = []
-        for position, tensor in enumerate(op.inputs):
-            if tensor.is_constant:
-                inputs.append(small.constant(_numbers(op, position, tensor), tensor.dtype))
-                continue
-            if tensor not in tensors:
-                tensors[tensor] = neighbour(tensor)
-            inputs.append(tensors[tensor])
-        copies[op] = copy = small.append(op.name, inputs, op.attrs)
-        tensors |= zip(op.outputs, copy.outputs, strict=True)
-    results = [tensor for op in ops for tensor in op.outputs]
-    outside = [t for t in results if t in graph.outputs or any(use not in inside for use in t.uses)]
-    small.outputs[:0] = [tensors[t] if t in graph.outputs else _pooled(small, tensors[t]) for t in outside]
-    return small, copies
-
-
-def _pooled(graph: Graph, x: Tensor) -> Tensor:
-    """What a pool makes of an image; anything else itself."""
-    if x.rank != 4 or x.dtype not in (DType.INT8, DType.INT16):
-        return x
-    return graph.append("MAX_POOL2D", [x], {"kernel": (1, 1), "stride": (1, 1), "pad": (0, 0, 0, 0)}).output
-
-
-def _before(graph: Graph, op: Op) -> Iterator[Op]:
-    for x in op.inputs if op.name == "CONCAT" else op.inputs[:1]:
-        if (mover := x.producer) is not None and mover.name in MOVES and only_reader(graph, mover) is not None:
-            yield mover
-            yield from _before(graph, mover)
-
-
-def _behind(graph: Graph, op: Op) -> Iterator[Op]:
-    moved = op.name in MOVES
-    while (reader := only_reader(graph, op)) is not None:
-        if reader.name not in AT_THE_OUTPUT and not moved:
-            return
-        yield reader
-        moved = moved and reader.name in MOVES
-        op = reader
-
-
-def _numbers(op: Op, position: int, constant: Tensor) -> np.ndarray[Any, Any]:
-    """The numbers of a constant, or, of those that depend on training, any in their place."""
-    name, dtype = op.name, constant.dtype
-    if dtype is DType.INT8 and constant.data is not None and position in _ZEROS.get(name, ()):
-        zero = int(constant.data.item())
-        return np.array([zero if zero in (-128, 127) else 1], np.int8)
-    if name in CONVOLUTIONS and position == 2:
-        return np.zeros(constant.shape, np.int32 if dtype is DType.INT32 else np.int64)
-    if (name in CONVOLUTIONS or name == "TABLE") and position == 1:
-        most = {DType.INT4: 7, DType.INT8: 127}.get(dtype, 32767)
-        numbers = np.random.default_rng(0).integers(-most, most + 1, constant.shape)
-        if name == "CONV2D" and constant.data is not None:
-            # Rows and columns of zeros, which a rewrite has put there, encode to next to nothing.
-            numbers *= np.any(constant.data, axis=(0, 3), keepdims=True)
-        return numbers.astype(np.int16 if dtype is DType.INT16 else np.int8)
-    if name == "RESCALE" and position in (1, 2) and not _is_cast(op):
-        wide = op.attrs["scale32"]
-        if position == 2:
-            return np.full(constant.shape, 38 if wide else 22, np.int8)
-        return np.full(constant.shape, 1 << (30 if wide else 14), np.int32 if wide else np.int16)
-    assert constant.data is not None
-    return constant.data
-
-
-def _is_cast(op: Op) -> bool:
-    """Whether a RESCALE scales by one: Vela makes it one with what is in front of it, and another one not always."""
-    multiplier, shift = op.inputs[1].data, op.inputs[2].data
-    return multiplier is not None and shift is not None and bool(np.all(multiplier == np.int64(1) << shift))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.operator_classes import MOVES_OF_IMAGES
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
-from .by_estimate import WORTH_ASKING, Choice
+from .graph_parts import WORTH_ASKING
 
 
 def _few(op: Op) -> str | None:

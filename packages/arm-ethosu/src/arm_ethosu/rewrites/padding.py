@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
@@ -12,8 +13,7 @@ from arm_tosa_core.tosa.rewrite import Stage
 
 from ..accelerators import MAX_PADDING
 from .beyond_registers import padded_before
-from .by_estimate import WORTH_ASKING, Choice
-from .graph_parts import around
+from .graph_parts import WORTH_ASKING, around
 from .max_pool_copies import through_pool
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 from arm_tosa_core.tosa.rewrite import Inserter, Stage
 
-from .by_estimate import Choice
 from .graph_parts import with_movers
 
 #: The axes of images and of weights by their operator, with height and width exchanged.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 
@@ -25,3 +27,10 @@ def sources_of(package: str) -> Iterator[str]:
     for root in (spec.submodule_search_locations or [str(spec.origin)]) if spec else []:
         files = sorted(Path(root).rglob("*.py")) if os.path.isdir(root) else [Path(root)]
         yield from (f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)
+
+
+@cache
+def digest_of_sources(*packages: str) -> str:
+    """A digest of the sources of packages: a part of the key of results that depend on them."""
+    files = [file for package in packages for file in sources_of(package)]
+    return hashlib.sha256("\n".join(files).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Rewrites that are made only where Vela's estimate of the operators around is lower with them."""
+"""Rewrites that are made only where the estimate of the operators around is lower with them."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from arm_tosa_core.rewrites import REWRITES
-from arm_tosa_core.support.errors import LoweringError
-from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import Op
-from arm_tosa_core.tosa.pattern import Match, Pattern, Replacement, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
-from arm_tosa_core.tosa.rewrite_engine import run_rewrites
-from arm_tosa_core.tosa.serializer import serialize
-from arm_tosa_core.tosa.specification import TosaSpecification
-from arm_tosa_core.tosa.verifier import Check, verify
+from ..support import kept_figures
+from ..support.cache_folder import digest_of_sources
+from ..support.errors import LoweringError
+from ..tosa.graph import Graph
+from ..tosa.ir import Op
+from ..tosa.pattern import Match, Pattern, Replacement, pattern_rewrite
+from ..tosa.rewrite import Rewrite, Stage
+from ..tosa.rewrite_engine import run_rewrites
+from ..tosa.serializer import serialize
+from ..tosa.specification import TosaSpecification
+from ..tosa.verifier import Check, verify
+from . import REWRITES
+from .cycle_estimate import CycleEstimate
+from .graph_parts import Surroundings
 
-from .. import estimate_cache
-from ..estimate_cache import Estimate
-from .graph_parts import BETWEEN, around, part
-
-#: Elements from which on moving them in another way is worth asking Vela about.
-WORTH_ASKING = 4096
-
-_KIND, _NONE = "ethos-u-choices", -1
+_NONE = -1
+Around = Callable[[Graph, Op], list[Op]]
 
 
 @dataclass(frozen=True)
 class Choice:
     """A rewrite for the estimate to choose, as pattern, replacement and check.
 
-    The check must leave few matches: about each that is new Vela is asked twice, for a third of a second of CPU time.
+    The check must leave few matches: about each that is new the estimate is asked twice, which may take a third of a
+    second of CPU time.
 
     Args:
-        around: the operators that Vela is asked about, in order: all that the rewrite changes are among them.
+        around: the operators that the estimate is asked about, in order: all that the rewrite changes are among them.
+            None: as of ``Surroundings.around``.
         stage: before LEGALIZE gives operators other forms, in which most patterns are not found.
         margin: what must be gained at least, as a part of the cycles, where the operators around tell the whole's
             schedule only roughly.
@@ -46,7 +46,7 @@ class Choice:
     pattern: Pattern
     replacement: Replacement
     check: Callable[[Match], str | None]
-    around: Callable[[Graph, Op], list[Op]] = around
+    around: Around | None = None
     stage: Stage = Stage.OPTIMIZE
     margin: float = 0.0
     together: bool = False
@@ -70,21 +70,25 @@ class Choice:
                 return reason
             return None if estimator.cheapest(match.graph, match.op, alternatives) is self else "it is not faster"
 
-        return pattern_rewrite(self.name, self.stage, self.pattern, self.replacement, check, BETWEEN)
+        return pattern_rewrite(self.name, self.stage, self.pattern, self.replacement, check, estimator.seen.between)
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """What an accelerator takes of an operator and those around it, by the estimate.
+    """What a device takes for an operator and those around it, by an estimate.
 
     Args:
-        others: rewrites without a choice, which all forms undergo before Vela is asked.
+        estimate: the tool.
+        spec, checks: of the target.
+        others: rewrites without a choice, which all forms undergo before the tool is asked.
+        seen: what the tool must see of the operators around.
     """
 
-    estimate: Estimate
+    estimate: CycleEstimate
     spec: TosaSpecification
     checks: Sequence[Check]
     others: Sequence[Rewrite]
+    seen: Surroundings
     _known: dict[str, Choice | None] = field(default_factory=dict, compare=False, repr=False)
 
     def cheapest(self, graph: Graph, op: Op, alternatives: Sequence[Choice]) -> Choice | None:
@@ -92,26 +96,32 @@ class Estimator:
 
         Layers of equal shapes have the same answer, which is looked for once, and kept on disk.
         """
-        small, copies = part(graph, alternatives[0].around(graph, op))
+        small, copies = self._part(graph, op, alternatives[0])
         names = [*(choice.name for choice in alternatives), *(rewrite.name for rewrite in self.others)]
-        depends = {**self.estimate.options, "at": list(copies).index(op), "of": names, "by": estimate_cache.sources()}
-        key = estimate_cache.key(serialize(small, self.spec), depends)
+        sources = digest_of_sources(*self.estimate.packages, "arm_tosa_core")
+        depends = {"at": list(copies).index(op), "of": names, "by": sources}
+        key = self.estimate.key(serialize(small, self.spec), depends)
         if key is None:
-            return None  # there is no Vela to ask
+            return None  # there is no tool to ask
         if key not in self._known:
             self._known[key] = self._kept(key, graph, op, alternatives)
         return self._known[key]
 
+    def _part(self, graph: Graph, op: Op, choice: Choice) -> tuple[Graph, dict[Op, Op]]:
+        """What the tool is asked about."""
+        return self.seen.part(graph, (choice.around or self.seen.around)(graph, op))
+
     def _kept(self, key: str, graph: Graph, op: Op, alternatives: Sequence[Choice]) -> Choice | None:
-        """The answer that is kept on disk, or is found. It is kept unless Vela refuses a form, or takes too long."""
-        number = estimate_cache.read(_KIND, key)
+        """The answer that is kept on disk, or is found. It is kept unless a form is refused, or takes too long."""
+        kind = f"{self.estimate.name}-choices"
+        number = kept_figures.read(kind, key)
         if number is not None and number in range(_NONE, len(alternatives)):
             return None if number == _NONE else alternatives[int(number)]
         forms = [(first, tosa) for first, tosa in self._forms(graph, op, alternatives) if tosa is not None]
         cycles = self.estimate.cycles([tosa for _, tosa in forms])
         best = _best([first for first, _ in forms], cycles)
         if None not in cycles:
-            estimate_cache.keep(_KIND, key, _NONE if best is None else alternatives.index(best))
+            kept_figures.keep(kind, key, _NONE if best is None else alternatives.index(best))
         return best
 
     def _forms(
@@ -130,7 +140,7 @@ class Estimator:
         self, graph: Graph, op: Op, alternative: Choice, first: Choice | None, behind: Sequence[Choice]
     ) -> bytes | None:
         """One form as a flatbuffer; None where the choice is not possible, or the operators do not stand alone."""
-        small, copies = part(graph, alternative.around(graph, op))
+        small, copies = self._part(graph, op, alternative)
         if first is not None and not first.always.apply(small, copies[op]):
             return None
 
