@@ -39,9 +39,16 @@ def main(side: str, name: str, edges: str, system: str, kept: str, result: str) 
                 _keep(Path(kept, f"{name}.{side}.{edge}"), delegates)
             found[edge] = {**figures(delegates, system), "left": left, "lower_s": round(seconds, 2)}
         except Exception as error:
-            lines = str(error).strip().splitlines() or [""]
-            found[edge] = {"error": f"{type(error).__name__}: {lines[0]}"[:300]}
+            found[edge] = {"error": _reason(error)}
         Path(result).write_text(json.dumps(found))
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of what an exception comes from: ExecuTorch wraps those of passes."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0]}"[:300]
 
 
 def figures(delegates: list[Delegate], system: str) -> Metrics:
