@@ -19,7 +19,7 @@ from arm_tosa_core.tosa.rewrite_engine import run_rewrites
 from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.verifier import verify
 
-SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT")
+SPEC = TosaSpecification.create_from_string("TOSA-1.0+FP+INT")
 
 
 def _builder() -> tuple[Builder, Tensor]:
@@ -144,6 +144,34 @@ def transpose_of_tile_that_is_used_twice(b: Builder, x: Tensor) -> Tensor:
     return b.emit("CONCAT", [b.emit("TRANSPOSE", [tiled], perms=(2, 0, 1, 3)), b.reshape(tiled, (12, 3, 4, 8))], axis=0)
 
 
+def _number(b: Builder, number: float) -> Tensor:
+    return b.graph.constant(np.full((1, 1, 1, 1), number, np.float32), DType.FP32)
+
+
+def _real(b: Builder, x: Tensor, scale: Tensor) -> Tensor:
+    whole = b.emit("SUB", [b.emit("CAST", [x], output_dtype=DType.FP32), _number(b, -3)])
+    return b.emit("MUL", [whole, scale, b.graph.constant(np.zeros(1, np.int8), DType.INT8)])
+
+
+def transpose_of_dequantized(b: Builder, x: Tensor) -> Tensor:
+    return b.emit("TRANSPOSE", [_real(b, _table(b, x, 3), _number(b, 0.25))], perms=(0, 3, 1, 2))
+
+
+def transpose_of_dequantized_by_channel(b: Builder, x: Tensor) -> Tensor:
+    scales = b.graph.constant(np.arange(1, 9, dtype=np.float32).reshape(1, 1, 1, 8), DType.FP32)
+    return b.emit("TRANSPOSE", [_real(b, _table(b, x, 3), scales)], perms=(0, 3, 1, 2))
+
+
+def transpose_of_dequantized_that_is_used_twice(b: Builder, x: Tensor) -> Tensor:
+    real = _real(b, _table(b, x, 3), _number(b, 0.25))
+    return b.emit("CONCAT", [b.emit("TRANSPOSE", [real], perms=(0, 2, 1, 3)), b.reshape(real, (1, 6, 4, 8))], axis=0)
+
+
+def transpose_of_cast_to_fewer_bytes(b: Builder, x: Tensor) -> Tensor:
+    wide = b.rescale(_table(b, x, 3), [1.0], DType.INT32, 5)
+    return b.emit("TRANSPOSE", [b.emit("CAST", [wide], output_dtype=DType.INT8)], perms=(0, 3, 1, 2))
+
+
 def transpose_of_transpose(b: Builder, x: Tensor) -> Tensor:
     return b.emit("TRANSPOSE", [b.emit("TRANSPOSE", [x], perms=(0, 2, 3, 1))], perms=(3, 0, 2, 1))
 
@@ -203,6 +231,13 @@ def another_sign_and_zero_point(b: Builder, x: Tensor) -> Tensor:
         (transpose_of_a_reshape_of_tile, ["TRANSPOSE", "TILE", "RESHAPE"]),
         (transpose_of_a_reshape_of_tile_that_goes_between, ["TILE", "RESHAPE", "TRANSPOSE"]),
         (transpose_of_tile_that_is_used_twice, ["TILE", "TRANSPOSE", "RESHAPE", "CONCAT"]),
+        (transpose_of_dequantized, ["TABLE", "TRANSPOSE", "CAST", "SUB", "MUL"]),
+        (transpose_of_dequantized_by_channel, ["TABLE", "CAST", "SUB", "MUL", "TRANSPOSE"]),
+        (
+            transpose_of_dequantized_that_is_used_twice,
+            ["TABLE", "CAST", "SUB", "MUL", "TRANSPOSE", "RESHAPE", "CONCAT"],
+        ),
+        (transpose_of_cast_to_fewer_bytes, ["TABLE", "RESCALE", "CAST", "TRANSPOSE"]),
         (another_sign, ["RESCALE"]),
         (another_sign_and_zero_point, ["RESCALE", "RESCALE"]),
         (transpose_of_one_row, ["TABLE", "RESHAPE"]),

@@ -9,6 +9,7 @@ from .data_movement import (
     MERGE_SLICES,
     MERGE_TRANSPOSES,
     TRANSPOSE_AS_RESHAPE,
+    TRANSPOSE_BEFORE_CAST,
     TRANSPOSE_BEFORE_TILE,
 )
 from .fold_affine import FOLD_AFFINE
@@ -27,5 +28,6 @@ REWRITES: tuple[Rewrite, ...] = (
     MERGE_SLICES,
     MERGE_TRANSPOSES,
     TRANSPOSE_AS_RESHAPE,
+    TRANSPOSE_BEFORE_CAST,
     TRANSPOSE_BEFORE_TILE,
 )

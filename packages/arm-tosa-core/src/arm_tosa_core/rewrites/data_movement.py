@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
+from ..tosa.dtypes import numpy_dtype
 from ..tosa.graph import Graph
 from ..tosa.ir import DType, Op, Tensor
 from ..tosa.pattern import Match, Pattern, pattern_rewrite
@@ -123,6 +125,25 @@ def _repeated(match: Match) -> Tensor:
     return tensor
 
 
+def _not_before_cast(match: Match) -> str | None:
+    x, cast = match["cast"].inputs[0], match["cast"].output
+    if numpy_dtype(x.dtype).itemsize >= numpy_dtype(cast.dtype).itemsize:
+        return "the CAST does not make elements larger"
+    for op in match.between("cast"):
+        if op.output.shape != x.shape or any(not y.is_constant or prod(y.shape) > 1 for y in op.inputs[1:]):
+            return "an operand of another operator would have to be moved, too"
+    return None
+
+
+def _moved_before_cast(match: Match) -> Tensor:
+    """TRANSPOSE of numbers that a CAST makes larger moves them before it, and before arithmetic with one number."""
+    insert = match.insert
+    tensor = insert("TRANSPOSE", match["cast"].inputs[0], perms=match.op.attrs["perms"])
+    for op in (match["cast"], *reversed(match.between("cast"))):
+        tensor = insert.like(op, tensor, *op.inputs[1:])
+    return tensor
+
+
 def _of(op: str) -> Pattern:
     """An operator on the result of another one of the same name."""
     return Pattern(op, {0: Pattern(op, name="inner")})
@@ -145,4 +166,14 @@ TRANSPOSE_BEFORE_TILE = pattern_rewrite(
     Pattern("TRANSPOSE", {0: Pattern("TILE", name="tile", alone=True, through=("RESHAPE",))}),
     _repeated,
     _not_before_tile,
+)
+TRANSPOSE_BEFORE_CAST = pattern_rewrite(
+    "transpose_before_cast",
+    Stage.OPTIMIZE,
+    Pattern(
+        "TRANSPOSE",
+        {0: Pattern("CAST", name="cast", alone=True, through=("ADD", "SUB", "MUL", "CLAMP"))},
+    ),
+    _moved_before_cast,
+    _not_before_cast,
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from ...support.errors import require
-from ...tosa.dtypes import torch_to_tosa
+from ...tosa.dtypes import torch_to_tosa, tosa_to_torch
 from ...tosa.ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value, unbounded
 from .emitter import Emitter
@@ -74,16 +74,16 @@ class Quantization:
             "quantizes a float input",
             "normal at the edge of a delegate: an integer-only target takes integers",
         )
-        scale = self.emitter.const(torch.tensor(1.0 / quant.scalar, dtype=torch.float32))
-        steps = self.emitter.elementwise("MUL", value, scale)
+        steps = self.emitter.elementwise("MUL", value, self._real_number(1.0 / quant.scalar))
         assert steps.tensor is not None
         low, high = float(quant.qmin - quant.zero_point), float(quant.qmax - quant.zero_point)
         steps = steps.replace(tensor=self.emitter.emit("CLAMP", [steps.tensor], min_val=low, max_val=high))
-        integers = self.emitter.plain_cast(steps, torch.int32 if quant.zero_point else dtype).tensor
+        if quant.zero_point:  # added to whole numbers, which float holds exactly: no tensor of INT32 is an operand
+            whole = self.emitter.plain_cast(self.emitter.plain_cast(steps, torch.int32), torch.float32)
+            steps = self.emitter.elementwise("ADD", whole, self._real_number(quant.zero_point))
+        integers = self.emitter.plain_cast(steps, dtype).tensor
         assert integers is not None
-        if not quant.zero_point:
-            return integers
-        return self.rescaling.rescale(integers, [1.0], torch_to_tosa(dtype), 0, quant.zero_point)
+        return integers
 
     def real(self, value: Value) -> Value:
         if value.quant is None:
@@ -99,15 +99,19 @@ class Quantization:
         )
         value = self.movable(value)
         assert value.tensor is not None and value.quant is not None
-        tensor = value.tensor
-        if tensor.dtype != DType.INT32 and value.quant.zero_point:
-            tensor = self.rescaling.rescale(tensor, [1.0], DType.INT32, value.quant.zero_point)
-        plain = Value(value.shape, torch.int32, tensor, perm=value.perm)
+        # Subtracted from whole numbers, which float holds exactly: integers are written once, and in few bytes.
+        plain = Value(value.shape, tosa_to_torch(value.tensor.dtype), value.tensor, perm=value.perm)
+        real = self.emitter.plain_cast(plain, torch.float32)
+        if value.tensor.dtype != DType.INT32 and value.quant.zero_point:
+            real = self.emitter.elementwise("SUB", real, self._real_number(value.quant.zero_point))
         scale = torch.tensor(value.quant.scale, dtype=torch.float32)
         axis = value.quant.axis
         scale = scale.reshape([-1 if i == axis else 1 for i in range(value.rank)]) if axis is not None else scale[0]
-        real = self.emitter.elementwise("MUL", self.emitter.plain_cast(plain, torch.float32), self.emitter.const(scale))
+        real = self.emitter.elementwise("MUL", real, self.emitter.const(scale))
         return self.apply_clamp(real.replace(clamp=value.clamp))
+
+    def _real_number(self, number: float) -> Value:
+        return self.emitter.const(torch.tensor(number, dtype=torch.float32))
 
     def _real_at_run_time(self, value: Value, scale: Value, zero_point: Value) -> Value:
         value = self.apply_clamp(value)
