@@ -57,6 +57,20 @@ def test_compile_to_pte_and_to_tosa(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("returned", "order"),
+    [("y + 1, y", "1, 0"), ("y, y + 1", ""), ("y + 1, y, y + 1", "1, 0, 2"), ("y + 1, x", "1, 0")],
+)
+def test_the_order_of_outputs_in_a_format_of_the_targets(folder: Path, returned: str, order: str) -> None:
+    """A delegate's are in the order in which they are computed; who cannot change that says so."""
+    body = f"    def forward(self, x):\n        y = x * 2\n        return {returned}\n"
+    model = f"import torch\nclass Two(torch.nn.Module):\n{body}def make():\n    return Two(), (torch.ones(2),)\n"
+    Path("two.py").write_text(model)
+    said = " ".join(run("compile", "two.py:make", "--target", "tosa", "-o", "two.tosa").stderr.split())
+    note = "note: two.tosa gives the model's outputs in an order of its own"
+    assert said.endswith(f"{note}: {order}") if order else note not in said
+
+
+@pytest.mark.parametrize(
     ("memory", "order"),
     [("contiguous", "row-major"), ("channels_last", "channels-last"), ("preserve", "channels-last")],
 )

@@ -15,17 +15,28 @@ if TYPE_CHECKING:
     from .extract import extract_vgf
     from .partitioner import VgfPartitioner
     from .quantizer import VgfQuantizer, get_vgf_snorm_quantization_config
+    from .shaders import Buffer, Image, Sampler, Shader, shader
 
 __all__ = [
+    "Buffer",
+    "Image",
+    "Sampler",
+    "Shader",
     "VgfBackend",
     "VgfCompileSpec",
     "VgfPartitioner",
     "VgfQuantizer",
     "extract_vgf",
     "get_vgf_snorm_quantization_config",
+    "shader",
 ]
 
 _HOME = {
+    "Buffer": "shaders",
+    "Image": "shaders",
+    "Sampler": "shaders",
+    "Shader": "shaders",
+    "shader": "shaders",
     "VgfBackend": "backend",
     "VgfCompileSpec": "compile_spec",
     "VgfPartitioner": "partitioner",

@@ -16,6 +16,7 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 from .environment import VgfEnvironmentReport, look
 from .model_converter import convert, parse_flags
 from .nx_estimator import figures_or_warning, find_program, require_system
+from .shader_segments import convert_shaders
 from .vgf_target import vgf_target
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class VgfCompileSpec(ArmCompileSpec):
 
     def _compile(self, tosa: bytes, options: Mapping[str, str]) -> bytes:
         """The VGF of a flatbuffer; also left in the folder that the option ``artifacts`` names."""
-        vgf = convert(tosa, self.compiler_flags)
+        vgf = convert_shaders(tosa, self.tosa_spec, partial(convert, flags=self.compiler_flags))
         if "artifacts" in options:
             write_atomic(Path(options["artifacts"]) / "vgf.vgf", vgf)
         return vgf

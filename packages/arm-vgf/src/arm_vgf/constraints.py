@@ -16,6 +16,8 @@ from arm_tosa_core.tosa.verifier import Check
 
 _DOMAIN_FLAG = "--custom-op-domain-to-opcode"
 _BESPOKE_DOMAIN = "com.arm.bespoke"
+#: Its operators are compute shaders: each becomes a segment of its own.
+SHADERS = "com.arm.VulkanCustomShader"
 _FP8 = (DType.FP8E4M3, DType.FP8E5M2)
 _LACKING = ("MATMUL_T", "ASSERT_EQUAL_SHAPE")
 
@@ -53,6 +55,8 @@ def _draft(op: Op) -> Rejected | None:
 
 def _custom(domains: frozenset[str], op: Op) -> Rejected | None:
     domain = op.attrs.get("domain_name")
+    if op.name == "CUSTOM" and domain == SHADERS and len(set(map(id, op.inputs))) < len(op.inputs):
+        return Rejected("a shader takes one tensor twice, which the model converter binds once", "give it once")
     if op.name != "CUSTOM" or domain in domains:
         return None
     fix = "--enable-bespoke" if domain == _BESPOKE_DOMAIN else f"{_DOMAIN_FLAG} {domain}:OPCODE"
@@ -64,4 +68,4 @@ def _domains(flags: Sequence[str]) -> frozenset[str]:
     values = [flag.partition("=")[2] for flag in flags if flag.startswith(f"{_DOMAIN_FLAG}=")]
     values += [value for flag, value in pairwise(flags) if flag == _DOMAIN_FLAG]
     bespoke = [_BESPOKE_DOMAIN] if "--enable-bespoke" in flags else []
-    return frozenset([value.rpartition(":")[0] for value in values] + bespoke)
+    return frozenset([SHADERS, *(value.rpartition(":")[0] for value in values), *bespoke])

@@ -15,7 +15,7 @@ from .nx_estimator import ESTIMATOR, find_program
 from .rewrites import REWRITES
 from .sizes_block import with_sizes
 from .vgf_format import BACKEND_ID, check_vgf
-from .vgf_ports import ports
+from .vgf_ports import outputs_in_order, ports
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +58,7 @@ def vgf_target(
             compile_spec=compile_spec,
             sizes=with_sizes,
             ports=ports,
+            outputs_in_order=outputs_in_order,
         ),
         host=Host(
             run=_run if runs else None,

@@ -14,7 +14,6 @@ from rich.console import Console
 
 from ..exir.compiled_delegate import CompiledDelegate
 from ..exir.figures import Figures
-from ..exir.pte import delegates
 from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
@@ -42,6 +41,7 @@ from .progress import progress
 from .quantize import hint, prepare
 from .report import Result, say
 from .stages import printed_after, stages
+from .whole_payload import whole_payload
 from .whole_program import with_whole
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def compile_(
     if output.suffix == ".pte":
         lowered.save(output)
     else:
-        write_atomic(output, _payload(lowered, output))
+        write_atomic(output, whole_payload(lowered, output, spec.target()))
     if tests:
         write_atomic(output.with_suffix(".bpte"), lowered.bundled(tests))
     figures = replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
@@ -291,21 +291,6 @@ def lowered_program(
         advice = hint(program, spec, quantization)
         raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {advice}".rstrip())
     return lowered
-
-
-def _payload(lowered: LoweredProgram, output: Path) -> bytes:
-    """The one delegate's payload; the model must be wholly inside it."""
-    outside = sorted({row.target for row in lowered.report.rejected})
-    if lowered.report.delegates != 1 or outside:
-        left = f" and left {', '.join(outside)} outside" if outside else ""
-        raise UsageError(
-            f"-o {output} takes a model that is one delegate as a whole, "
-            f"but this one made {lowered.report.delegates}{left}; "
-            "write a .pte and take the parts out with `arm-tosa extract`"
-        )
-    if lowered.report.edges:
-        say(f"note: {output} takes and gives the target's integers: what quantizes or casts at its edges is not in it")
-    return delegates(lowered.buffer)[0].payload
 
 
 def _compile_tosa(

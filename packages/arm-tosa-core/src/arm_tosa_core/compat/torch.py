@@ -25,6 +25,7 @@ from torch.fx._pytree import tree_flatten_spec
 from torch.fx.experimental.proxy_tensor import make_fx as make_fx
 from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols as has_free_unbacked_symbols
 from torch.fx.experimental.symbolic_shapes import statically_known_true
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import (
     NO_SERIALIZED_TYPE_NAME_FOUND,
     SERIALIZED_TYPE_TO_PYTHON_TYPE,
@@ -441,3 +442,16 @@ def name_result_types() -> None:
             name = f"torch.return_types.{kind.__name__}"
             SUPPORTED_SERIALIZED_TYPES[kind] = node._replace(serialized_type_name=name)
             SERIALIZED_TYPE_TO_PYTHON_TYPE[name] = kind
+
+
+def shapes_and_types(
+    function: Callable[..., Any], inputs: Sequence[tuple[Sequence[int], torch.dtype]]
+) -> list[tuple[tuple[int, ...], torch.dtype]]:
+    """Shapes and types of what a function returns for tensors of these, one or several; whatever traces sees nothing.
+
+    Needs ``_disable_current_modes`` and ``FakeTensorMode``. Without them an export would also take the operators of a
+    function that is only asked for its shapes.
+    """
+    with _disable_current_modes(), FakeTensorMode(allow_non_fake_inputs=True):
+        results = function(*(torch.empty(tuple(shape), dtype=dtype) for shape, dtype in inputs))
+    return [(tuple(result.shape), result.dtype) for result in tree_leaves(results)]

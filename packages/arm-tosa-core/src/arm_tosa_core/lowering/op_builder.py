@@ -375,3 +375,21 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
         dilation: Sequence[int],
     ) -> Value:
         """NHWC, cast to blocks, convolved with constant codes [OC, KH, KW, IC] with scales; float32."""
+
+    # -- operators of a target's own ---------------------------------------------------------------
+
+    def CUSTOM(
+        self,
+        operands: Sequence[Value],
+        results: Sequence[tuple[Sequence[int], torch.dtype]],
+        *,
+        domain_name: str,
+        operator_name: str,
+        implementation_attrs: bytes,
+    ) -> tuple[Value, ...]:
+        """An operator that the target knows by its domain and name; quantized operands are dequantized.
+
+        Args:
+            results: shape and type of each.
+            implementation_attrs: what the operator's definition says.
+        """

@@ -168,6 +168,8 @@ class Compiler:
             payload that runs at all values within the bounds. None: sizes are fixed.
         ports: inputs and outputs of a payload, in order; they are compared with those of the graph at each compile.
             None: the payload does not say.
+        outputs_in_order: a payload with its outputs in another order, given the number that each has in it. None: their
+            order cannot be changed.
         with_names: moves bytes of one program's payloads to named data: bytes that several of them share, and all
             weights if a ``.ptd`` file is named. None: payloads have no names.
         without_names: puts the data of each name back into a payload. None: payloads have no names.
@@ -183,6 +185,7 @@ class Compiler:
     warm_up: Callable[[], None] | None = None
     sizes: Callable[[bytes, Sequence[Symbol], Sequence[tuple[Mapping[str, int], bytes]]], bytes] | None = None
     ports: Callable[[bytes], tuple[Sequence[Port], Sequence[Port]]] | None = None
+    outputs_in_order: Callable[[bytes, Sequence[int]], bytes] | None = None
     with_names: Callable[[Sequence[bytes], str | None], WithNames] | None = None
     without_names: Callable[[bytes, Mapping[str, bytes]], bytes] | None = None
 

@@ -23,6 +23,7 @@ from .arithmetic import Arithmetic
 from .block_scaled import BlockScaled
 from .casts import Casts
 from .convolution import Convolutions
+from .custom import CustomOperators
 from .data_movement import DataMovement
 from .dynamic_quantization import DynamicQuantization
 from .emitter import Emitter
@@ -66,6 +67,7 @@ class Builder:
         images = ImageOperators(emitter, rescaling, quantization)
         tables = Tables(emitter, rescaling, quantization)
         rounding = Rounding(emitter, rescaling, quantization)
+        custom = CustomOperators(emitter, quantization)
 
         self.graph, self.spec, self.preferences = graph, spec, emitter.preferences
         self.mark, self.undo, self.caches = emitter.mark, emitter.undo, emitter.caches
@@ -109,6 +111,7 @@ class Builder:
         self.MAX_POOL2D, self.AVG_POOL2D, self.RESIZE = images.MAX_POOL2D, images.AVG_POOL2D, images.RESIZE
         self.FFT2D, self.RFFT2D = images.FFT2D, images.RFFT2D
         self.MATMUL_T_BLOCK_SCALED, self.CONV2D_BLOCK_SCALED = blocks.MATMUL_T_BLOCK_SCALED, blocks.CONV2D_BLOCK_SCALED
+        self.CUSTOM = custom.CUSTOM
         self.block_scaled, self.block_scaled_weight = blocks.block_scaled, blocks.block_scaled_weight
 
     require = staticmethod(require)
