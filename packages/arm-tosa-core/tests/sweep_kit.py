@@ -19,10 +19,11 @@ def evaluation(
     metric: float | None = None,
     sqnr: float | None = None,
     program: str | None = "p",
+    dram: int | None = 0,
 ) -> Evaluation:
     """An evaluation of which only this matters; the float model's metric is 1."""
     cycles, clock = (None, None) if latency is None else (latency * 1e9, 1e9)
-    figures = Figures(3, 0, 1, cycles, clock, sram, 0, 0, file, 0.1)
+    figures = Figures(3, 0, 1, cycles, clock, sram, dram, 0, file, 0.1)
     accuracy = None
     if metric is not None or sqnr is not None:
         accuracy = Accuracy(metric, None if metric is None else 1.0, sqnr)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import re
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -90,6 +92,40 @@ def test_costs_and_errors_meet_at_the_operator() -> None:
     assert "cycles" not in rows["relu"] and rows["cdist"]["cpu"] and rows["cdist"]["reason"] == "no rule"
     assert sum(row.get("cycles", 0) for row in rows.values()) == 1000
     assert conv["source"].startswith("net.py:3, in forward")
+
+
+def _estimated() -> Report:
+    """The same of a target without a timing model, whose layers another tool rates."""
+    report = _report()
+    (said,) = report.compiled
+    layers = [replace(layer, bound="DRAM" if layer.node == "conv" else "waiting") for layer in said.layers]
+    figures = {**said.figures, "dram_kib": 2.0, "dram_read_kib": 3.0, "dram_written_kib": 1.0}
+    by = {"cycles_by": "rival", "estimated_by": "rival", "notes": ["no <b>power</b>: install it"]}
+    return replace(report, compiled=[replace(said, figures=figures, layers=layers, **by)])
+
+
+def _estimated_data() -> dict[str, Any]:
+    report = _estimated()
+    return page_data(Making("net for acme", "arm-tosa compile"), report, report.figures(5000, 1.5))
+
+
+def test_layers_of_another_tool_say_what_bounds_them() -> None:
+    data = _estimated_data()
+    rows = {row["node"]: row for row in data["operators"]}
+    assert (rows["conv"]["bound"], rows["add"]["bound"], data["timing"]) == ("DRAM", "waiting", None)
+    assert list(_estimated().to_dataframe().bound) == ["DRAM", "", "", "waiting"]
+    assert data["figures"]["notes"] == ["no <b>power</b>: install it"]
+    console = Console(record=True, width=120)
+    console.print(_estimated())
+    text = console.export_text()
+    for name, value in [
+        ("cycles, estimated by the rival", "1,000"),
+        ("milliseconds, estimated", "1.000"),
+        ("DRAM, estimated by the rival", "2.0 KiB"),
+        ("DRAM traffic, estimated by the rival", "3.0 KiB read, 1.0 KiB written"),
+        ("not in these figures", "no <b>power</b>: install it"),
+    ]:
+        assert re.search(rf"{name} +. {re.escape(value)} ", text), text
 
 
 def test_a_report_in_python() -> None:
@@ -227,6 +263,21 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
 
 
 SCRIPT = "<img src=q onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+
+
+@needs_page
+def test_the_page_of_a_tool_beside_the_compiler(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(page(_estimated_data()), encoding="utf-8")
+    browser.get((tmp_path / "page.html").as_uri())
+    assert browser.execute_script("return document.documentElement.dataset.drawn") == "yes"
+    cards = dict(zip(_text(browser, ".cards dt"), _text(browser, ".cards dd"), strict=True))
+    assert cards["cycles"] == "1,000\nan estimate of the rival" and cards["milliseconds"].startswith("1.000")
+    assert cards["DRAM traffic"] == "4.0 KiB\n3.0 KiB read; an estimate of the rival"
+    assert "Not in these figures: no <b>power</b>: install it" in _text(browser, "main > p.note")
+    (bounds,) = _text(browser, "#bounds > p.note")
+    assert bounds.startswith("60.0 % of the cycles are bound by DRAM.") and "estimate of the rival" in bounds
+    assert "timing model" not in bounds and "--schedule" not in bounds
+    assert "estimate of the rival" in _text(browser, "#operators > p.note")[0]
 
 
 def _hostile(value: Any) -> Any:

@@ -2,68 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import stat
-import sys
 from pathlib import Path
 
 import pytest
+from nx_stand_in import FIGURES, MOVED, SUMMARY, VGF, WRITES, installed, runs
 
+from arm_tosa_core.exir.provenance import of_spec
+from arm_tosa_core.support import passing
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_vgf import VgfCompileSpec
 from arm_vgf.compile_spec import DEFAULT_SPEC
-from arm_vgf.nx_estimator import ESTIMATOR, PROGRAM, VARIABLE, NxEstimator, find_program, find_system
+from arm_vgf.nx_estimator import ADVICE, ESTIMATOR, PROGRAM, VARIABLE, NxEstimator, find_program, find_system
 
-VGF = b"VGF1" + bytes(4) + bytes((0, 5, 0)) + bytes(117) + b"sections"
-SUMMARY = {"total_cycles": 7240, "inference_time": 0.004826666787266731, "dram_footprint": 66176}
-#: It counts its runs, and refuses what the real one dies of.
-SCRIPT = """#!{python}
-import json, os, pathlib, sys
-with open({runs!r}, "a") as runs:
-    print(*sys.argv[1:], file=runs)
-arguments = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-assert pathlib.Path(arguments["-i"]).read_bytes()[8:11] == bytes((0, 4, 3))
-{then}
-"""
-WRITES = """
-network = {name: {"value": value} for name, value in json.loads(%r).items()}
-text = json.dumps({"network_performance": network})
-pathlib.Path(arguments["-o"] + "_network_performance_summary.json").write_text(text)
-"""
-
-
-@pytest.fixture(autouse=True)
-def nothing_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A home, a cache and a PATH of the test's own."""
-    monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    for name in (VARIABLE, "VIRTUAL_ENV"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def installed(folder: Path, then: str = WRITES % json.dumps(SUMMARY)) -> Path:
-    """A program that does something; its runs are lines of a file beside it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / PROGRAM
-    program.write_text(SCRIPT.format(python=sys.executable, runs=str(folder / "runs"), then=then))
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return program
-
-
-def runs(program: Path) -> list[str]:
-    return (program.parent / "runs").read_text().splitlines()
+pytestmark = pytest.mark.usefixtures("no_estimator")
 
 
 def test_figures_are_asked_for_once(tmp_path: Path) -> None:
     program = installed(tmp_path / "bin")
-    expected = {"cycles": 7240, "clock_hz": 1.5e9, "dram_kib": 66176 / 1024}
     for _ in range(2):
-        assert NxEstimator.of(program, None).figures(VGF) == expected
+        assert NxEstimator.of(program, None).estimate(VGF).figures == FIGURES
     assert len(runs(program)) == 1
-    NxEstimator.of(program, None).figures(VGF + b"x")
+    NxEstimator.of(program, None).estimate(VGF + b"x")
     assert len(runs(program)) == 2
 
 
@@ -94,7 +55,7 @@ def test_systems(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there are fast, system-config-neural-technology-default$"):
         find_system("slow", program)
     for system in (None, "fast", str(own)):
-        NxEstimator.of(program, system).figures(VGF)
+        NxEstimator.of(program, system).estimate(VGF)
     chosen = [Path(run.split()[run.split().index("-s") + 1]).name for run in runs(program)]
     assert chosen == ["system-config-neural-technology-default.ini", "fast.ini", "own.ini"]
     assert all("-c" in run.split() for run in runs(program))
@@ -106,18 +67,18 @@ def test_systems(tmp_path: Path) -> None:
         (f"os.kill(os.getpid(), {signal.SIGSEGV.value})", "killed by signal SIGSEGV"),
         ("sys.exit('no such operator')", "no such operator"),
         ("pass", "wrote no figures"),
-        (WRITES % json.dumps(SUMMARY | {"total_cycles": -1}), "wrote no figures"),
-        (WRITES % "{}", "wrote no figures"),
+        (WRITES % (SUMMARY | {"total_cycles": -1}, MOVED), "wrote no figures"),
+        (WRITES % ({}, {}), "wrote no figures"),
     ],
 )
 def test_a_program_that_fails(tmp_path: Path, then: str, message: str) -> None:
     with pytest.raises(ToolError, match=message):
-        NxEstimator.of(installed(tmp_path / "bin", then), None).figures(VGF)
+        NxEstimator.of(installed(tmp_path / "bin", then), None).estimate(VGF)
 
 
 def test_what_is_not_rated_has_no_figures(tmp_path: Path) -> None:
-    program = installed(tmp_path / "bin", WRITES % json.dumps(SUMMARY | {"total_cycles": 0}))
-    assert NxEstimator.of(program, None).figures(VGF) == {}
+    program = installed(tmp_path / "bin", WRITES % (SUMMARY | {"total_cycles": 0}, MOVED))
+    assert NxEstimator.of(program, None).estimate(VGF).figures == {}
 
 
 def spec_target(monkeypatch: pytest.MonkeyPatch, system: str | None = None) -> VgfCompileSpec:
@@ -127,22 +88,39 @@ def spec_target(monkeypatch: pytest.MonkeyPatch, system: str | None = None) -> V
 
 
 def test_a_target_has_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert spec_target(monkeypatch).target().report.estimate is None
-    assert spec_target(monkeypatch).target().compiler.compile_in_detail is None
+    without = spec_target(monkeypatch).target()
+    assert without.report.estimate is None and without.compiler.compile_in_detail is not None
+    compiled = without.compiler.compile_in_detail(b"", {})
+    assert (compiled.payload, compiled.figures, compiled.estimated_by) == (VGF, {}, "")
+    assert [ADVICE in note and "\n" not in note for note in compiled.notes] == [True]
     installed(tmp_path / "bin")
     target = spec_target(monkeypatch).target()
     assert target.report.estimate is not None and target.report.estimate(b"")["cycles"] == 7240
     assert target.compiler.compile_in_detail is not None
     compiled = target.compiler.compile_in_detail(b"", {})
-    assert (compiled.payload, compiled.figures["cycles"], compiled.cycles_by) == (VGF, 7240, ESTIMATOR)
+    assert (compiled.payload, compiled.figures, compiled.estimated_by) == (VGF, FIGURES, ESTIMATOR)
 
 
 def test_a_program_that_fails_ends_no_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed(tmp_path / "bin", "sys.exit(3)")
     target = spec_target(monkeypatch).target()
     assert target.compiler.compile_in_detail is not None
-    with pytest.warns(UserWarning, match="no estimate of cycles: .*status 3"):
-        assert target.compiler.compile_in_detail(b"", {}).figures == {}
+    with pytest.warns(UserWarning, match="fault of Arm's program; the VGF is whole: .*status 3"):
+        compiled = target.compiler.compile_in_detail(b"", {})
+    assert (compiled.payload, compiled.figures) == (VGF, {})
+    assert [note.endswith(f"{PROGRAM} exited with status 3") for note in compiled.notes] == [True]
+
+
+def test_a_program_that_a_signal_ends_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the program's fault, and not for good: nothing of it is kept."""
+    installed(tmp_path / "bin", f"os.kill(os.getpid(), {signal.SIGSEGV.value})")
+    target = spec_target(monkeypatch).target()
+    assert target.compiler.compile_in_detail is not None
+    failures = passing.failures()
+    with pytest.warns(UserWarning, match=f"fault of Arm's program; .*{PROGRAM} was killed by signal SIGSEGV"):
+        compiled = target.compiler.compile_in_detail(b"", {})
+    assert "signal SIGSEGV" in compiled.notes[0] and passing.failures() > failures
+    assert not list((tmp_path / "cache").rglob("*"))
 
 
 def test_a_system_travels_and_a_program_does_not(tmp_path: Path) -> None:
@@ -154,6 +132,23 @@ def test_a_system_travels_and_a_program_does_not(tmp_path: Path) -> None:
     assert "own.ini" in shipped and str(tmp_path) not in shipped
     foreign = VgfCompileSpec._from_options(spec.tosa_spec, [], {"estimator": "/bin/evil", "system": "own.ini"})
     assert foreign._options() == {"estimator": str(program), "system": "own.ini"}
+
+
+def test_what_the_estimate_depends_on_is_in_the_options(tmp_path: Path) -> None:
+    """Of a system by its name, and of the scheduler, the files: their contents count in the cache of programs."""
+    program = installed(tmp_path / "bin")
+    before = list(of_spec(VgfCompileSpec()))
+    for name in ("fast", "gc-config-neural-technology-default"):
+        (program.parent / f"{name}.ini").write_text(name)
+    spec = VgfCompileSpec(system="fast")
+    named = list(of_spec(spec))
+    assert {str(program.parent / f"{name}.ini") for name in ("fast", "gc-config-neural-technology-default")} <= set(
+        spec._options().values()
+    )
+    (program.parent / "fast.ini").write_text("faster")
+    faster = list(of_spec(spec))
+    program.write_text(program.read_text() + "pass\n")
+    assert len({str(each) for each in (before, named, faster, list(of_spec(spec)))}) == 4
 
 
 def test_a_system_without_the_program() -> None:

@@ -7,14 +7,12 @@ has a row for each operator of its schedule, ``source`` the operator of the TOSA
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from arm_tosa_core.plugin.target import CompiledLayer
+from arm_tosa_core.support.database_tables import Rows, tables
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.tosa.operator_list import listed_operators
 
@@ -23,8 +21,6 @@ from .command_stream.operations import Operation, decode
 
 FLAG = "--enable-debug-db"
 
-_TABLE = re.compile(r'<table name="(.*?)">\s*<!\[CDATA\[(.*?)\]\]>', re.DOTALL)
-Rows = list[dict[str, str]]
 #: Operators that multiply and accumulate.
 _MULTIPLY = {
     "AvgPool",
@@ -98,11 +94,6 @@ def _bytes(row: dict[str, str]) -> int:
     """Bytes that an operator moves between core and outer memories: columns such as ``SramFeatureMap_read``."""
     moves = (key for key in row if key.endswith(("_read", "_write")) and not key.startswith(_INSIDE))
     return sum(int(row[key] or 0) for key in moves)
-
-
-def tables(xml: str) -> dict[str, Rows]:
-    """The tables of a debug database by name, each as its rows."""
-    return {name: list(csv.DictReader(io.StringIO(body.strip()))) for name, body in _TABLE.findall(xml)}
 
 
 def garbage(error: Exception) -> ToolError:

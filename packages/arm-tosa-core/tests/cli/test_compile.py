@@ -210,13 +210,14 @@ def test_a_bad_compile_says_why(folder: Path, kind: str) -> None:
     assert not Path("x.pte").exists()
 
 
-_SAID = {"cycles": 12345, "clock_hz": 123.45e6, "sram_kib": 1.5}
+_SAID = {"cycles": 12345, "clock_hz": 123.45e6, "sram_kib": 1.5, "dram_read_kib": 1.0, "dram_written_kib": 0.5}
 
 
 def _in_detail(tosa: bytes, options: Mapping[str, str]) -> Compiled:
     """What a compiler might say of the network of ``models.py:whole``."""
     names = [tensor.name for tensor in load(tosa).inputs]
-    return Compiled(b"acme:" + tosa, _SAID, [LiveTensor(names[0], 24), LiveTensor("buffer", 1512)])
+    at_peak = [LiveTensor(names[0], 24), LiveTensor("buffer", 1512)]
+    return Compiled(b"acme:" + tosa, _SAID, at_peak, estimated_by="rival", notes=["no power"])
 
 
 def test_what_the_targets_compiler_says_is_reported(
@@ -246,15 +247,23 @@ def test_what_the_targets_compiler_says_is_reported(
         "dram_bytes": None,
         "flash_bytes": None,
         "file_bytes": Path("net.pte").stat().st_size,
-        "cycles_by": "",
+        "cycles_by": "rival",
         "tensors_bytes": None,
         "constants_bytes": None,
         "constants_in": "",
         "cache_bytes": None,
+        "dram_read_bytes": 1024,
+        "dram_written_bytes": 512,
+        "estimated_by": "rival",
+        "notes": ["no power"],
+        "ms": 0.1,
     }
     assert [(row["size"], row["made_by"]) for row in delegate["at_peak"]] == [(24, "input"), (1512, "")]
     plain, full = run(*arguments).stdout, run(*arguments, "--details").stdout
-    assert re.search(r"cycles, estimated by the compiler +. 12,345 +.*\n.* 10,000.0 at 123.45 MHz", plain)
+    assert re.search(r"cycles, estimated by the rival +. 12,345 +", plain)
+    assert re.search(r"milliseconds, estimated +. 0.100 at 123.45 MHz.*\n.* 10,000.0 at 123.45 MHz", plain)
+    assert re.search(r"DRAM traffic, estimated by the rival +. 1.0 KiB read, 0.5 KiB written", plain)
+    assert "note: no power\n" in run(*arguments).stderr
     assert re.search(r"SRAM +. 1.5 KiB", plain) and "flash" not in plain and "buffer" not in plain
     assert re.search(r"buffer .* 1,512 ", full) and re.search(r"sum .* 1,536 ", full)
     graph(folder / "g.tosa")

@@ -39,7 +39,9 @@ def net(folder: Path) -> Path:
 
 
 def _in_detail(tosa: bytes, options: Any) -> Compiled:
-    return Compiled(tosa, {"cycles": 2000, "clock_hz": 1e6, "sram_kib": 1.5, "flash_kib": 1})
+    figures = {"cycles": 2000, "clock_hz": 1e6, "sram_kib": 1.5, "flash_kib": 1, "dram_kib": 2.0}
+    moved = {"dram_read_kib": 4.0, "dram_written_kib": 0.5}
+    return Compiled(tosa, {**figures, **moved}, estimated_by="rival", notes=["no power"])
 
 
 def test_compare_is_one_table(net: Path, acme: Callable[..., None]) -> None:
@@ -52,7 +54,10 @@ def test_compare_is_one_table(net: Path, acme: Callable[..., None]) -> None:
     assert int8["sqnr_db"] > 20 and float32["sqnr_db"] is None
     assert float32["metric"] == float32["float_metric"] and float32["drop"] == 0
     text = run(*words).stdout
-    assert re.search(r"acme .* int8 .* 2.000 ms .* 1.5 KiB", text) and "metric" not in text
+    assert re.search(r"acme .* int8 .* 2.000 ms .* 1.5 KiB .* 2.0 KiB .* 4.0 KiB read, 0.5 KiB", text)
+    assert "metric" not in text
+    notes = ["acme: latency and DRAM are estimated by the rival", "acme: no power"]
+    assert all(text.count(note) == 1 and note in Path("page.html").read_text() for note in notes)
     assert Path("page.html").read_text().count("<tr><td>acme</td>") == 2
 
 

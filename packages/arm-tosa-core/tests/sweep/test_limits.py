@@ -22,6 +22,7 @@ def test_limits_as_users_write_them() -> None:
     ("given", "said"),
     [
         ({"sram": "big"}, r"--sram must be a size such as 512K"),
+        ({"dram": "big"}, r"--dram must be a size such as 512K"),
         ({"latency": "30"}, r"--latency '30': write 30ms, 500us or 0.1s"),
         ({"drop": "1 percent"}, r"--drop '1 percent': write 1%"),
         ({"sqnr": "high"}, r"--sqnr 'high': write 25dB"),
@@ -41,6 +42,9 @@ def test_a_bad_limit_says_what_to_write(given: dict[str, str], said: str) -> Non
         (parse_limits(latency="500us"), evaluation(), {"latency": "1.00 ms instead of 0.50 ms"}),
         (parse_limits("1K", latency="1s"), evaluation(None, latency=None), {"sram": "not known, 1.0 KiB allowed",
                                                                           "latency": "not known, 1,000.00 ms allowed"}),
+        (parse_limits(dram="2M"), evaluation(dram=2 << 20), {}),
+        (parse_limits(dram="1M"), evaluation(dram=2 << 20), {"dram": "2,048.0 KiB instead of 1,024.0 KiB"}),
+        (parse_limits(dram="1M"), evaluation(dram=None), {"dram": "not known, 1,024.0 KiB allowed"}),
         (parse_limits(drop="1%"), evaluation(metric=0.99), {}),
         (parse_limits(drop="0.005"), evaluation(metric=0.99), {"drop": "0.01 instead of 0.005"}),
         (parse_limits(drop="0"), evaluation(metric=1.0), {}),
@@ -66,10 +70,12 @@ def test_the_front_is_what_nothing_else_is_as_good_as() -> None:
         ("small", evaluation(300, 100, 1.5)),
         ("small", evaluation(100, 100, 2.0)),  # the same again
         ("small", evaluation(None, 50, None)),  # nobody knows, but it is small
+        ("small", evaluation(50, 200, 3.0, dram=5000)),
+        ("small", evaluation(50, 200, 3.5, dram=4000)),  # slower, and takes less DRAM
         ("big", Failure("no")),
     )
     front = answer(results, ["small", "big"], Limits()).front
-    assert [results.index(result) for result in front] == [1, 3, 5, 0]
+    assert [results.index(result) for result in front] == [6, 7, 1, 3, 5, 0]
 
 
 def test_the_cheapest_is_on_the_first_target_that_will_do() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -15,7 +16,8 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 
 from .environment import VgfEnvironmentReport, look
 from .model_converter import convert, parse_flags
-from .nx_estimator import figures_or_warning, find_program, require_system
+from .nx_cycles import NxCycles
+from .nx_estimator import NxEstimator, estimate_or_warning, find_program, require_system
 from .shader_segments import convert_shaders
 from .vgf_target import vgf_target
 
@@ -84,14 +86,21 @@ class VgfCompileSpec(ArmCompileSpec):
             self.compiler_flags,
             self._compile,
             VgfCompileSpec,
-            partial(figures_or_warning, system=self.system),
+            partial(estimate_or_warning, system=self.system),
+            NxCycles(self.system, tuple(self.compiler_flags)),
         )
 
     def _options(self) -> dict[str, Any]:
-        """The estimator too: figures that it told are kept with a program, and others belong to another one."""
+        """The estimator and its settings too: figures of it are kept with a program, and it may choose rewrites."""
+        system = {} if self.system is None else {"system": self.system}
         program = find_program()
-        estimator = {} if program is None else {"estimator": str(program)}
-        return estimator if self.system is None else {**estimator, "system": self.system}
+        if program is None:
+            return system
+        files: dict[str, Path | None] = {"estimator": program}
+        with suppress(UsageError):  # a system of another machine
+            used = NxEstimator.of(program, self.system)
+            files |= {"system_file": used.system, "scheduler_file": used.scheduler}
+        return {**{name: str(file) for name, file in files.items() if file is not None}, **system}
 
     def _shipped_options(self) -> dict[str, Any]:
         return {} if self.system is None else {"system": Path(self.system).name}

@@ -1,9 +1,10 @@
-"""The SPIR-V of a VGF's graph, as far as one for several sizes must be the same."""
+"""The SPIR-V of a VGF's graph: its operators, and what of it must be the same in one for several sizes."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,12 +14,38 @@ from .vgf_ports import ports
 
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
-_EXT_INST, _GRAPH_CONSTANT, _SET_OUTPUT = 12, 4181, 4185
+_EXT_INST, _COMPOSITE_EXTRACT, _GRAPH_CONSTANT, _SET_OUTPUT = 12, 81, 4181, 4185
 
 _FIX = "export with these sizes fixed, or with other bounds"
 
 #: Place of an instruction's first word, its number, and its operands.
 _Instruction = tuple[int, int, list[int]]
+
+
+@dataclass(frozen=True)
+class GraphOperator:
+    """An operator in the code of a VGF's graph.
+
+    Args:
+        kind: its number in the set of TOSA's instructions.
+        result: the number of its result.
+        reads: the numbers of what it reads, constants too.
+    """
+
+    kind: int
+    result: int
+    reads: tuple[int, ...]
+
+
+def operators_of(vgf: bytes) -> list[GraphOperator]:
+    """The operators of a VGF with one module, in order. A part of a result of several counts as the whole."""
+    operators, wholes = [], dict[int, int]()
+    for _, number, ops in _instructions(_code(_module_table(vgf))[1]):
+        if number == _COMPOSITE_EXTRACT:
+            wholes[ops[1]] = wholes.get(ops[2], ops[2])
+        elif number == _EXT_INST:
+            operators.append(GraphOperator(ops[3], ops[1], tuple(wholes.get(id, id) for id in ops[4:])))
+    return operators
 
 
 def module_table_of(sample: bytes, largest: bytes) -> bytes:

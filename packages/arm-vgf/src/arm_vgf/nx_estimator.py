@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import shutil
 import sysconfig
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
+from arm_tosa_core.support import foreign, passing
 from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.cache_folder import cache_folder
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import run_tool
 
+from .nx_databases import NxEstimate, figures_of, steps_of
 from .vgf_format import with_version
 
 PROGRAM = "graph-compiler-performance-estimator"
+#: The release of ``mlia-neural-technology`` that this was tried with.
+RELEASE = "0.2.1"
 #: What reports call it.
 ESTIMATOR = "NX estimator of Arm"
 #: Names the program, or the folder that has it.
@@ -35,7 +38,8 @@ TIMEOUT_S = 600.0
 #: The format of VGF that the program reads. It ends with signal 11 on 0.5, whose sections are the same.
 _FORMAT = (0, 4, 3)
 _SUMMARY = "_network_performance_summary.json"
-_KIND = "nx-estimates"
+_PERFORMANCE, _DEBUG = "_performance_database.dat", "_debug_database.dat"
+_KIND = "nx-figures"
 #: Names in the package: the system and the scheduler that it takes by default, and the beginning of all schedulers.
 _SYSTEM, _SCHEDULER = "system-config-neural-technology-default", "gc-config-neural-technology-default"
 _SCHEDULERS = "gc-config"
@@ -75,27 +79,26 @@ class NxEstimator:
         chosen = known.get(_SYSTEM) if system is None else find_system(system, program)
         return NxEstimator(program, chosen, known.get(_SCHEDULER))
 
-    def figures(self, vgf: bytes) -> dict[str, float]:
-        """``cycles``, ``clock_hz`` and ``dram_kib`` of an inference, as of ``Reporting.estimate``.
-
-        They are kept in the cache, by the program, its settings and the VGF. Empty where it rates nothing, as of a
-        graph of floats.
+    def estimate(self, vgf: bytes) -> NxEstimate:
+        """What the program says of an inference. It is kept in the cache, by the program, its settings and the VGF.
 
         Raises:
             ToolError: it died, hung, or wrote something else than figures.
         """
-        key = self._key(vgf)
+        key = hashlib.sha256(self.identity.encode() + vgf).hexdigest()
         if (known := _read(key)) is None:
             _keep(key, known := self._run(vgf))
         return known
 
-    def _key(self, vgf: bytes) -> str:
+    @cached_property
+    def identity(self) -> str:
+        """A digest of the program and its settings: the same figures come of the same identity and VGF."""
         status = self.program.stat()
-        parts = [f"{self.program} {status.st_size} {status.st_mtime_ns}".encode()]
+        parts = [_digest(self.program, status.st_size, status.st_mtime_ns).encode()]
         parts += [b"" if file is None else file.read_bytes() for file in (self.system, self.scheduler)]
-        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (*parts, vgf))).hexdigest()
+        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
-    def _run(self, vgf: bytes) -> dict[str, float]:
+    def _run(self, vgf: bytes) -> NxEstimate:
         with tempfile.TemporaryDirectory(prefix="arm-vgf-") as name:
             folder = Path(name)
             (folder / "network.vgf").write_bytes(with_version(vgf, _FORMAT))
@@ -104,26 +107,33 @@ class NxEstimator:
             command = [str(self.program), "-i", "network.vgf", "-o", "network", *chosen]
             output = run_tool(PROGRAM, command, timeout=TIMEOUT_S, cwd=folder, fix=_FIX)
             try:
-                return _figures(json.loads((folder / f"network{_SUMMARY}").read_bytes()))
+                figures = figures_of(json.loads((folder / f"network{_SUMMARY}").read_bytes()))
             except (OSError, ValueError, KeyError, TypeError) as error:
                 problem = f"ended well but wrote no figures ({type(error).__name__}: {error})"
                 raise ToolError(PROGRAM, problem, command=command, output=output, fix=_FIX) from error
+            try:
+                performance, debug = ((folder / f"network{end}").read_text("utf-8") for end in (_PERFORMANCE, _DEBUG))
+                return NxEstimate(figures, *steps_of(performance, debug, figures.get("cycles", 0.0)))
+            except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+                problem = f"its databases are not as release {RELEASE} writes them: {type(error).__name__}: {error}"
+                return NxEstimate(figures, problem=problem)
 
 
-def figures_or_warning(vgf: bytes, system: str | None) -> dict[str, float]:
-    """``NxEstimator.figures``; empty without the program, and where it fails, with a warning that says why.
+def estimate_or_warning(vgf: bytes, system: str | None) -> NxEstimate:
+    """``NxEstimator.estimate``; without figures where the program is missing, or fails, with a warning that says why.
 
     Args:
         system: as of ``NxEstimator.of``.
     """
     program = find_program()
     if program is None:
-        return {}
+        return NxEstimate()
     try:
-        return NxEstimator.of(program, system).figures(vgf)
+        return NxEstimator.of(program, system).estimate(vgf)
     except ToolError as error:
-        warnings.warn(f"no estimate of cycles: {error}", stacklevel=2)
-        return {}
+        passing.note(error)
+        warnings.warn(f"no estimate of cycles, by a fault of Arm's program; the VGF is whole: {error}", stacklevel=2)
+        return NxEstimate(problem=str(error).partition("\n")[0])
 
 
 def require_system(system: str) -> None:
@@ -182,31 +192,25 @@ def _descriptions(program: Path) -> dict[str, Path]:
     return {path.stem: path for folder in (package, program.parent) for path in sorted(folder.glob("*.ini"))}
 
 
-def _figures(summary: Mapping[str, Any]) -> dict[str, float]:
-    network = summary["network_performance"]
-    cycles, seconds = (float(network[name]["value"]) for name in ("total_cycles", "inference_time"))
-    figures = {"cycles": cycles, "dram_kib": float(network["dram_footprint"]["value"]) / 1024}
-    if not all(math.isfinite(value) and value >= 0 for value in (*figures.values(), seconds)):
-        raise ValueError(f"figures that are none: {figures}")
-    if not cycles or not seconds:
-        return {}
-    return {**figures, "clock_hz": round(cycles / (seconds * 1e-3), -3)}  # which has 24 bits
+@cache
+def _digest(program: Path, size: int, changed_ns: int) -> str:
+    """Of the contents of a program, which is read once as long as it stays the same."""
+    return hashlib.sha256(program.read_bytes()).hexdigest()
 
 
-def _read(key: str) -> dict[str, float] | None:
-    """Figures in the cache; None where there are none, or the file is spoiled."""
+def _read(key: str) -> NxEstimate | None:
+    """What the cache has; None where there is nothing, or the file is spoiled."""
     try:
-        known = json.loads(_path(key).read_bytes())
-        return {str(name): float(value) for name, value in known.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        return foreign.record(NxEstimate, json.loads(_path(key).read_bytes()))
+    except (OSError, ValueError, UsageError):
         return None
 
 
-def _keep(key: str, figures: Mapping[str, float]) -> None:
-    """Keeps figures; where nothing can be written, the program is asked again next time."""
+def _keep(key: str, estimate: NxEstimate) -> None:
+    """Keeps an estimate; where nothing can be written, the program is asked again next time."""
     try:
         _path(key).parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(_path(key), json.dumps(figures).encode())
+        write_atomic(_path(key), json.dumps(asdict(estimate)).encode())
     except (OSError, UsageError):
         pass
 

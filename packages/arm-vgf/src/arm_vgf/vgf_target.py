@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from arm_tosa_core.plugin.target import Compiled, Compiler, Host, Reporting, Span, Step, Target
 from arm_tosa_core.support.errors import ToolError, UsageError
 
+from .choices import rewrites_for
 from .constraints import checks_for
 from .health import HEALTH
-from .nx_estimator import ESTIMATOR, find_program
-from .rewrites import REWRITES
+from .nx_estimator import find_program
+from .nx_layers import in_detail
 from .sizes_block import with_sizes
 from .vgf_format import BACKEND_ID, check_vgf
 from .vgf_ports import outputs_in_order, ports
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from arm_tosa_core.exir.compile_spec import ArmCompileSpec
+    from arm_tosa_core.rewrites.cycle_estimate import CycleEstimate
     from arm_tosa_core.tosa.specification import TosaSpecification
+
+    from .nx_databases import NxEstimate
 
 
 def vgf_target(
@@ -29,29 +33,36 @@ def vgf_target(
     compiler_flags: Sequence[str],
     compile: Callable[[bytes, Mapping[str, str]], bytes],
     compile_spec: Callable[..., ArmCompileSpec],
-    figures: Callable[[bytes], Mapping[str, float]],
+    estimated: Callable[[bytes], NxEstimate],
+    cycles: CycleEstimate,
 ) -> Target:
-    """VGF with a specification; ``compile`` is the model converter with these flags, ``figures`` are those of a VGF."""
+    """VGF with a specification.
+
+    Args:
+        compile: the model converter with these flags.
+        estimated: what Arm's estimator says of a VGF, if it is installed.
+        cycles: the same of parts of graphs, for rewrites that it chooses.
+    """
     runs = find_spec("arm_runtime") is not None
 
     def compile_in_detail(tosa: bytes, options: Mapping[str, str]) -> Compiled:
         vgf = compile(tosa, options)
-        known = figures(vgf)
-        return Compiled(vgf, known, cycles_by=ESTIMATOR if known else "")
+        return in_detail(vgf, tosa, estimated(vgf) if find_program() is not None else None)
 
     def estimate(tosa: bytes) -> Mapping[str, float]:
-        return figures(compile(tosa, {}))
+        return estimated(compile(tosa, {})).figures
 
     estimates = find_program() is not None
+    checks = checks_for(compiler_flags)
     return Target(
         name="vgf",
         spec=tosa_spec,
         description="SPIR-V for Vulkan with VK_ARM_tensors and VK_ARM_data_graph",
-        checks=checks_for(compiler_flags),
-        rewrites=REWRITES,
+        checks=checks,
+        rewrites=rewrites_for(cycles, tosa_spec, checks),
         compiler=Compiler(
             compile=compile,
-            compile_in_detail=compile_in_detail if estimates else None,
+            compile_in_detail=compile_in_detail,
             suffix=".vgf",
             backend_id=BACKEND_ID,
             backend="arm_vgf.backend:VgfBackend",

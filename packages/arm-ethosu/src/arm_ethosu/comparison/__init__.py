@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from arm_tosa_core.support.database_tables import tables
 from arm_tosa_core.support.errors import MiscompiledError, ToolError, UsageError
 from arm_tosa_core.tosa.graph import Graph
 
 from ..accelerators import family_of
 from ..command_stream.operations import decode
 from ..vela import Arrays, Run, VelaOutput, Workplace, workplace
-from ..vela_layers import FLAG, tables
+from ..vela_layers import FLAG
 from .debug_database import Lifetimes, owned
 from .difference import Difference, port_difference
 from .lookups import table_difference

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from arm_tosa_core.support.database_tables import Rows
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op
 from arm_tosa_core.tosa.operator_list import listed_operators
 
 from ..command_stream.operations import Operation
-from ..vela_layers import Rows, garbage, scheduled
+from ..vela_layers import garbage, scheduled
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from arm_tosa_core.support.database_tables import Rows
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op
 
 from ..vela import Arrays
-from ..vela_layers import Rows, garbage
+from ..vela_layers import garbage
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from arm_tosa_core.support.database_tables import tables
+
 from ..accelerators import Family
 from ..command_stream import registers as r
 from ..command_stream.feature_maps import computed
 from ..command_stream.hardware import PORT
 from ..command_stream.operations import Operation
 from ..vela_ini import VelaIni
-from ..vela_layers import scheduled, tables
+from ..vela_layers import scheduled
 
 
 @dataclass(frozen=True)

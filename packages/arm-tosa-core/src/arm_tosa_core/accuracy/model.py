@@ -134,5 +134,8 @@ class Model:
         target = self.spec.target()
         figures = estimate_program(torch.export.export(converted, args, dict(kwargs)), target)
         if figures is None:
-            raise UsageError(f"target {target.name!r} estimates no cost, so that there is no budget to keep")
+            raise UsageError(
+                f"target {target.name!r} estimates no cost, so that there is no budget to keep; if a tool that "
+                "estimates is missing, `arm-tosa doctor` lists it"
+            )
         return figures

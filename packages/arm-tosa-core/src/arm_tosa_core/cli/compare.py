@@ -18,7 +18,7 @@ from ..sweep.space import Space, schemes_named, targets_named
 from .options import Trust
 from .progress import progress
 from .report import Result, say, table
-from .results_table import json_of, rows_of
+from .results_table import json_of, notes_of, rows_of
 from .sweep_sources import FileSources
 
 Metric = Annotated[
@@ -67,14 +67,15 @@ def compare(
     results.sort(key=lambda result: names.index(result.point.target))
     heads, rows = rows_of(results)
     failed = [f"{r.point}: {r.outcome.line}" for r in results if isinstance(r.outcome, Failure)]
+    notes = notes_of(results)
     if output is not None:
-        write_atomic(output, page(f"{model} on {len(names)} targets", heads, rows, notes=failed))
+        write_atomic(output, page(f"{model} on {len(names)} targets", heads, rows, notes=[*failed, *notes]))
         say(f"note: the page is in {output}")
 
     def show(console: Console) -> None:
         console.print(table(model, heads, rows))
-        for text in failed:
-            console.print(text, markup=False)
+        for text in [*failed, *notes]:
+            console.print(text, markup=False, soft_wrap=True)
 
     data = {"model": model, "results": [json_of(result, sources) for result in results]}
     return Result(data, show)

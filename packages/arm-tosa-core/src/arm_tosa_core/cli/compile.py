@@ -22,7 +22,7 @@ from ..report.page_data import page_data
 from ..support.atomic_files import require_folder, require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, NothingDelegatedWarning, UsageError
 from .calibration import bundled_cases
-from .compiled_delegates import data_of, show_figures, show_peaks, table_of, with_costs
+from .compiled_delegates import data_of, say_notes, show_figures, show_layers, show_peaks, table_of, with_costs
 from .delegate_times import DelegateTimes
 from .files import read_tosa, require_takes
 from .making import making
@@ -246,7 +246,9 @@ def compile_(
     if report is not None:
         made = making(f"{output.name} for {target}", spec)
         write_page(report, page_data(made, lowered.report, figures, times.of_delegates()))
-    result = with_costs(_result(lowered, figures, target, output, details, decisions, times), costs, times.clock)
+    result = with_costs(
+        _result(lowered, figures, target, output, details, decisions, times), costs, times.clock or figures.clock_hz
+    )
     return with_whole(result, lowered.differences(program)) if verify else result
 
 
@@ -321,11 +323,13 @@ def _compile_tosa(
     figures = Figures.of_graph(said, len(data), time.perf_counter() - started)
     times.take(tosa, data)
     times.write_trace()
+    say_notes(figures)
 
     def show(console: Console) -> None:
         show_figures(console, f"{output} for {target.name}", figures)
         if details:
             show_peaks(console, [said])
+            show_layers(console, [said])
             times.show(console)
 
     known = {"output": str(output), "target": target.name, "figures": figures.to_json(), "compiled": [asdict(said)]}
@@ -350,6 +354,7 @@ def _result(
         )
     if lacking := lowered.report.without_kernels():
         say(f"warning: {lacking}")
+    say_notes(figures)
     memory = [None if taken is None else taken.memory for taken in lowered.inputs]
     data = {
         "output": str(output),
@@ -370,6 +375,7 @@ def _result(
         console.print(_inputs(memory))
         if details:
             show_peaks(console, lowered.report.compiled)
+            show_layers(console, lowered.report.compiled)
             times.show(console)
         if rejected:
             console.print(table_of(lowered.report))

@@ -13,7 +13,7 @@ from rich.table import Table
 from ..exir.compiled_delegate import CompiledDelegate
 from ..exir.figures import Figures
 from ..support.memory_size import kib
-from .report import Result, table
+from .report import Result, say, table
 
 if TYPE_CHECKING:
     from ..exir.report import Report, Row
@@ -35,16 +35,52 @@ def _rows(figures: Figures) -> Iterator[tuple[str, str]]:
         yield figures.cycles_title, f"{figures.cycles:,.0f}{beside}"
     if figures.inferences_per_second is not None and figures.clock_hz is not None and not figures.on_cpu:
         clock = f"at {figures.clock_hz / 1e6:,g} MHz"
+        yield "milliseconds, estimated", f"{figures.ms:,.3f} {clock}"
         yield "inferences per second, estimated", f"{figures.inferences_per_second:,.1f} {clock}"
     if figures.sram_bytes is not None:
         parts = f": {figures.sram_parts}" if figures.sram_parts else ""
         yield "SRAM", f"{kib(figures.sram_bytes)}{parts}"
+    in_use, moved = figures.memory_titles
     if figures.dram_bytes:
-        yield "DRAM", kib(figures.dram_bytes)
+        yield in_use, kib(figures.dram_bytes)
+    if figures.traffic:
+        yield moved, figures.traffic
     if figures.flash_bytes is not None:
         yield "flash", kib(figures.flash_bytes) + (": weights and commands" if figures.flash_bytes else "")
     yield "file", f"{figures.file_bytes:,} bytes"
     yield "time to compile", f"{figures.seconds:,.2f} s"
+
+
+def say_notes(figures: Figures) -> None:
+    """Says what the figures leave out."""
+    for note in figures.notes:
+        say(f"note: {note}")
+
+
+def show_layers(console: Console, delegates: Sequence[CompiledDelegate]) -> None:
+    """The table of each delegate's operators, where another tool than the target's compiler rates them.
+
+    Of a target whose compiler rates them, the timing model says more.
+    """
+    columns = ("runs as", "module", "where", "cycles", "share", "bound by", "bytes moved")
+    for number, delegate in enumerate(delegates):
+        whole = sum(layer.cycles for layer in delegate.layers)
+        if not delegate.estimated_by or not whole:
+            continue
+        rows = [
+            (
+                layer.kind,
+                layer.module,
+                layer.source,
+                f"{layer.cycles:,.0f}",
+                f"{layer.cycles / whole:.1%}",
+                layer.bound,
+                f"{layer.bytes:,}",
+            )
+            for layer in delegate.layers
+        ]
+        title = f"delegate {number}: operators, estimated by the {delegate.estimated_by}"
+        console.print(table(title, columns, rows))
 
 
 def show_peaks(console: Console, delegates: Sequence[CompiledDelegate]) -> None:

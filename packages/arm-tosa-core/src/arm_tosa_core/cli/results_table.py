@@ -12,7 +12,7 @@ from ..support.memory_size import kib
 from ..sweep.point import Evaluation, Failure, Point, Result
 from .sweep_sources import FileSources, data_file, model_with
 
-_COLUMNS = ("target", "quantize", "options", "latency", "SRAM", ".pte", "on CPU")
+_COLUMNS = ("target", "quantize", "options", "latency", "SRAM", "DRAM", "DRAM traffic", ".pte", "on CPU")
 _ACCURACY = ("metric", "drop", "SQNR")
 
 
@@ -40,6 +40,10 @@ def _figures(evaluation: Evaluation) -> dict[str, str]:
         cells["latency"] = f"{evaluation.latency * 1e3:,.3f} ms"
     if figures.sram_bytes is not None:
         cells["SRAM"] = kib(figures.sram_bytes)
+    if figures.dram_bytes:
+        cells["DRAM"] = kib(figures.dram_bytes)
+    if figures.traffic:
+        cells["DRAM traffic"] = figures.traffic
     if accuracy is None:
         return cells
     if accuracy.metric is not None:
@@ -49,6 +53,18 @@ def _figures(evaluation: Evaluation) -> dict[str, str]:
     if accuracy.sqnr_db is not None:
         cells["SQNR"] = f"{accuracy.sqnr_db:.1f} dB" if math.isfinite(accuracy.sqnr_db) else "exact"
     return cells
+
+
+def notes_of(results: Sequence[Result]) -> list[str]:
+    """Who estimates, where that is not the target's compiler, and what the estimates leave out; each once."""
+    notes: dict[str, None] = {}
+    for result in results:
+        if isinstance(result.outcome, Evaluation):
+            figures, target = result.outcome.figures, result.point.target
+            if figures.estimated_by:
+                notes[f"{target}: latency and DRAM are estimated by the {figures.estimated_by}"] = None
+            notes |= {f"{target}: {note}": None for note in figures.notes}
+    return list(notes)
 
 
 def command_of(point: Point, sources: FileSources) -> str:

@@ -24,7 +24,7 @@ from .compare import Calibration, Evaluate, Metric, Page, require_page, sources_
 from .options import Trust
 from .progress import progress
 from .report import Result, say, table
-from .results_table import command_of, json_of, rows_of
+from .results_table import command_of, json_of, notes_of, rows_of
 from .sweep_sources import FileSources
 
 #: Points that are tried if nobody says how many.
@@ -54,6 +54,10 @@ def sweep(
             metavar="SIZE",
             help="Limit of SRAM, such as 512K; weights count where they lie in SRAM.",
         ),
+    ] = None,
+    dram: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Limit of DRAM in use, such as 8M, of targets whose tools estimate it."),
     ] = None,
     flash: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Limit of the size of the .pte, weights included, such as 2M.")
@@ -92,7 +96,7 @@ def sweep(
     trust: Trust = False,
 ) -> Result:
     """Try many ways to compile a model: the Pareto front, and the cheapest that meets the limits."""
-    limits = parse_limits(sram, flash, latency, drop, sqnr)
+    limits = parse_limits(sram, flash, latency, drop, sqnr, dram)
     sources = sources_of(model, calibration, evaluate, metric, trust)
     _require_data(limits, evaluate, metric)
     require_page(output)
@@ -153,15 +157,16 @@ def _result(
     heads, rows = rows_of(best.front)
     verdict = _verdict(best, limits, sources)
     failed = [_failure(group) for group in best.failures]
+    noted = notes_of(known)
     if output is not None:
         commands = [command_of(result.point, sources) for result in best.front]
-        notes = [*verdict, *failed]
+        notes = [*verdict, *failed, *noted]
         write_atomic(output, page(f"{sources.model}: {title}", heads, rows, commands=commands, notes=notes))
         say(f"note: the page is in {output}")
 
     def show(console: Console) -> None:
         console.print(table(title, heads, rows))
-        for text in [*failed, *verdict]:
+        for text in [*failed, *noted, *verdict]:
             console.print(text, markup=False, soft_wrap=True)
 
     data: dict[str, Any] = {

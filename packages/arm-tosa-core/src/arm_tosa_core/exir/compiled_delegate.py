@@ -46,9 +46,10 @@ class Layer:
         operator: what ATen calls that one.
         module: where it is in the model, as ``named_modules`` has it.
         source: the user's source line, if known.
-        cycles: estimated by the compiler; where several run as one, they count with the first.
+        cycles: estimated; where several run as one, they count with one of them.
         macs: multiplications and accumulations.
         bytes: read from and written to memories outside of the device's core.
+        bound: the unit or memory that decides its time; empty: the compiler does not say.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class Layer:
     cycles: float
     macs: int
     bytes: int
+    bound: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ class CompiledDelegate:
         at_peak: what is in on-chip memory when most of it is in use, if it says so.
         layers: in order, if it says so.
         in_memory: all that is in on-chip memory at any time, if it says so.
-        cycles_by: whose estimate the cycles in ``figures`` are; empty: the compiler's, as those of ``layers`` are.
+        cycles_by: whose estimate the cycles in ``figures`` are; empty: the compiler's.
+        estimated_by: whose estimate the other figures are, and those of ``layers``; empty: the compiler's.
+        notes: what figures and layers leave out, a line each.
     """
 
     figures: dict[str, float] = field(default_factory=dict)
@@ -78,6 +82,8 @@ class CompiledDelegate:
     layers: list[Layer] = field(default_factory=list)
     in_memory: list[Live] = field(default_factory=list)
     cycles_by: str = ""
+    estimated_by: str = ""
+    notes: list[str] = field(default_factory=list)
 
     def timed(self, cycles: float) -> CompiledDelegate:
         """With the cycles of the target's timing model in place of the compiler's."""
@@ -91,7 +97,8 @@ class CompiledDelegate:
             for tensors in (compiled.at_peak, compiled.in_memory)
         )
         layers = [_layer(layer, names.get(layer.tensor)) for layer in compiled.layers]
-        return CompiledDelegate(dict(compiled.figures), at_peak, layers, in_memory, compiled.cycles_by)
+        by, notes = compiled.estimated_by, list(compiled.notes)
+        return CompiledDelegate(dict(compiled.figures), at_peak, layers, in_memory, by, by, notes)
 
 
 _NOWHERE = Origin("", "")
@@ -111,4 +118,5 @@ def _live(tensor: LiveTensor, known: Tensor | None) -> Live:
 
 def _layer(layer: CompiledLayer, known: Tensor | None) -> Layer:
     o = origin_of(known)
-    return Layer(layer.kind, o.node, o.target, o.module, o.source, layer.cycles, layer.macs, layer.bytes)
+    place = (o.node, o.target, o.module, o.source)
+    return Layer(layer.kind, *place, layer.cycles, layer.macs, layer.bytes, layer.bound)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from ..support.memory_size import kib
 from .compiled_delegate import CompiledDelegate
@@ -36,6 +37,9 @@ class Figures:
         constants_bytes: of weights and of the commands of the device.
         constants_in: where these lie: ``SRAM``, ``flash`` or ``DRAM``; empty: nobody says.
         cache_bytes: of SRAM that is a cache of DRAM.
+        dram_read_bytes, dram_written_bytes: what an inference moves from and to DRAM.
+        estimated_by: the source of the other estimates, if it is not the target's compiler.
+        notes: what the estimates leave out, a line each.
     """
 
     delegated: int | None
@@ -53,11 +57,29 @@ class Figures:
     constants_bytes: int | None = None
     constants_in: str = ""
     cache_bytes: int | None = None
+    dram_read_bytes: int | None = None
+    dram_written_bytes: int | None = None
+    estimated_by: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def cycles_title(self) -> str:
         """What a table calls the cycles."""
         return f"cycles, estimated by the {self.cycles_by or 'compiler'}"
+
+    @property
+    def memory_titles(self) -> tuple[str, str]:
+        """What a table calls the DRAM in use, and what is moved from and to it."""
+        by = f", estimated by the {self.estimated_by}" if self.estimated_by else ""
+        return f"DRAM{by}", f"DRAM traffic{by}"
+
+    @property
+    def traffic(self) -> str:
+        """What an inference moves from and to DRAM; empty: nobody says, or nothing."""
+        read, written = self.dram_read_bytes, self.dram_written_bytes
+        if read is None or written is None or not read + written:
+            return ""
+        return f"{kib(read)} read, {kib(written)} written"
 
     @property
     def sram_parts(self) -> str:
@@ -76,9 +98,16 @@ class Figures:
         """At this clock, of the delegates alone."""
         return self.clock_hz / self.cycles if self.clock_hz and self.cycles else None
 
-    def to_json(self) -> dict[str, float | str | None]:
+    @property
+    def ms(self) -> float | None:
+        """Milliseconds of an inference, of the delegates alone."""
+        rate = self.inferences_per_second
+        return None if rate is None else 1e3 / rate
+
+    def to_json(self) -> dict[str, Any]:
         """These figures as JSON values, by name."""
-        return {**asdict(self), "inferences_per_second": self.inferences_per_second}
+        found = {**asdict(self), "notes": list(self.notes)}
+        return {**found, "inferences_per_second": self.inferences_per_second, "ms": self.ms}
 
     @staticmethod
     def of_graph(compiled: CompiledDelegate, file_bytes: int, seconds: float) -> Figures:
@@ -127,4 +156,8 @@ def added_up(
         constants_bytes=sum(map(constants_in, memories)) or None,
         constants_in=" and ".join(memories),
         cache_bytes=cache,
+        dram_read_bytes=size("dram_read_kib", sum),
+        dram_written_bytes=size("dram_written_kib", sum),
+        estimated_by=", ".join(sorted({said.estimated_by for said in compiled} - {""})),
+        notes=tuple(dict.fromkeys(note for said in compiled for note in said.notes)),
     )

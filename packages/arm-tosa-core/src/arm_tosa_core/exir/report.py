@@ -26,6 +26,7 @@ from ..lowering.exported_program import (
 from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
 from ..support.errors import Rejected
+from ..support.memory_size import kib
 from .compiled_delegate import CompiledDelegate
 from .figures import Figures, added_up
 
@@ -167,7 +168,8 @@ class Report:
         """A row for each operator, in the order of the program; costs are the compiler's estimates, if it says any.
 
         Columns: ``node``, ``operator``, ``module``, ``source``, ``delegated``, ``reason``, ``fix``, ``cycles``,
-        ``macs``, ``bytes``. An operator without cycles runs as part of another.
+        ``macs``, ``bytes``, ``bound``: the unit or memory that decides its time. An operator without
+        cycles runs as part of another.
         """
         import pandas  # slow to import, and the commands do without it
 
@@ -177,9 +179,10 @@ class Report:
         for row in sorted([*self.delegated, *self.rejected], key=lambda row: row.position):
             own = [layer for layer in layers if layer.node == row.node]
             cost = [sum(getattr(layer, name) for layer in own) if own else None for name in _COSTS]
+            bound = max(own, key=lambda layer: layer.cycles).bound if own else ""
             place = (row.node, row.target, row.module, row.source, row.node in delegated, row.reason, row.fix)
-            rows.append((*place, *cost))
-        columns = ["node", "operator", "module", "source", "delegated", "reason", "fix", *_COSTS]
+            rows.append((*place, *cost, bound))
+        columns = ["node", "operator", "module", "source", "delegated", "reason", "fix", *_COSTS, "bound"]
         return pandas.DataFrame(rows, columns=columns)
 
     def _summary(self) -> list[tuple[str, str]]:
@@ -194,6 +197,11 @@ class Report:
             rows += [] if value is None else [(name, f"{value:,.0f}")]
         if figures.inferences_per_second is not None:
             rows.append(("inferences per second, estimated", f"{figures.inferences_per_second:,.1f}"))
+            rows.append(("milliseconds, estimated", f"{figures.ms:,.3f}"))
+        in_use, moved = figures.memory_titles
+        rows += [(in_use, kib(figures.dram_bytes))] if figures.dram_bytes else []
+        rows += [(moved, figures.traffic)] if figures.traffic else []
+        rows += [("not in these figures", note) for note in figures.notes]
         for row in self.rejected:
             kernel = f"; the ExecuTorch installed here has no kernel for it ({row.kernel})" if row.kernel else ""
             rows.append((f"{row.target} stays on the CPU", row.reason + kernel))

@@ -55,9 +55,10 @@ class CompiledLayer:
     Args:
         kind: its name in the compiler.
         tensor: the result of the TOSA operator that it comes from, by its name in the flatbuffer; empty: of none.
-        cycles: estimated; where several run as one, they count with the first.
+        cycles: estimated; where several run as one, they count with one of them.
         macs: multiplications and accumulations.
         bytes: read from and written to memories outside of the device's core.
+        bound: the unit or memory that decides its time; empty: the compiler does not say.
     """
 
     kind: str
@@ -65,6 +66,7 @@ class CompiledLayer:
     cycles: float
     macs: int = 0
     bytes: int = 0
+    bound: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ class Compiled:
         at_peak: tensors in on-chip memory when most of it is in use.
         layers: in order.
         in_memory: all tensors that are in on-chip memory at any time.
-        cycles_by: whose estimate the cycles are; empty: the compiler's.
+        estimated_by: whose estimate figures and layers are; empty: the compiler's.
+        notes: what figures and layers leave out, a line each, such as a tool that would tell more, and how to get it.
     """
 
     payload: bytes
@@ -85,7 +88,8 @@ class Compiled:
     at_peak: Sequence[LiveTensor] = ()
     layers: Sequence[CompiledLayer] = ()
     in_memory: Sequence[LiveTensor] = ()
-    cycles_by: str = ""
+    estimated_by: str = ""
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -220,8 +224,9 @@ class Reporting:
 
     Args:
         estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles`` of an
-            inference, ``clock_hz`` and ``macs_per_cycle`` of the device, and of the memories in use ``sram_kib``,
-            ``dram_kib`` and ``flash_kib``. Parts of these: ``tensors_kib``, the peak of tensors in SRAM; ``cache_kib``,
+            inference, ``clock_hz`` and ``macs_per_cycle`` of the device, what an inference reads from DRAM and writes
+            there, ``dram_read_kib`` and ``dram_written_kib``, and of the memories in use ``sram_kib``, ``dram_kib`` and
+            ``flash_kib``. Parts of these: ``tensors_kib``, the peak of tensors in SRAM; ``cache_kib``,
             SRAM set aside as a cache of DRAM; and weights and commands by where they lie, ``constants_in_sram_kib``,
             ``constants_in_dram_kib`` or ``constants_in_flash_kib``. Those that it does not know are left out. None: it
             predicts nothing.

@@ -47,12 +47,17 @@ function cards() {
   if (f) {
     if (known(f.delegated)) add("operators delegated", whole(f.delegated), `in ${f.delegates} delegate${f.delegates === 1 ? "" : "s"}`);
     if (known(f.on_cpu)) add("operators on the CPU", whole(f.on_cpu), f.on_cpu ? "not in the cycles" : null);
-    if (known(f.cycles)) add("cycles", whole(f.cycles), "an estimate of the target's compiler");
+    if (known(f.cycles)) add("cycles", whole(f.cycles), "an estimate of the " + (f.cycles_by || "target's compiler"));
     if (data.timing) add("cycles, timing model", whole(data.timing.cycles), data.timing.system.replaceAll("_", "_\u200b"))  // where a line may break;
-    if (known(f.inferences_per_second))
-      add("inferences per second", digits(f.inferences_per_second, 1), `estimated, at ${whole(f.clock_hz / 1e6)} MHz`);
+    if (known(f.inferences_per_second)) {
+      add("milliseconds", digits(f.ms, 3), `estimated, at ${whole(f.clock_hz / 1e6)} MHz`);
+      add("inferences per second", digits(f.inferences_per_second, 1), "estimated");
+    }
     if (known(f.sram_bytes)) add("SRAM", size(f.sram_bytes), data.sram_parts || null);
-    if (f.dram_bytes) add("DRAM", size(f.dram_bytes));
+    const by = f.estimated_by ? "an estimate of the " + f.estimated_by : null;
+    if (f.dram_bytes) add("DRAM", size(f.dram_bytes), by);
+    if (f.dram_read_bytes || f.dram_written_bytes)
+      add("DRAM traffic", size(f.dram_read_bytes + f.dram_written_bytes), `${size(f.dram_read_bytes)} read; ${by ?? "estimated"}`);
     if (known(f.flash_bytes)) add("flash", size(f.flash_bytes), f.flash_bytes ? "weights and commands" : null);
     add("file", size(f.file_bytes), `${whole(f.file_bytes)} bytes`);
     add("time to compile", digits(f.seconds, 1) + " s", "on the machine that compiled");
@@ -64,9 +69,10 @@ function cards() {
   }
   main.append(element("dl", {class: "cards"}, ...rows.map(([name, value, note]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value, note ? element("small", {}, note) : null)))));
+  for (const note of f?.notes ?? []) main.append(element("p", {class: "note"}, `Not in these figures: ${note}`));
 }
 
-// What bounds the time: the cycles of the timing model by the unit or memory that decides them
+// What bounds the time: the cycles of the timing model, or else of who estimates layers, by the unit or memory that decides
 
 const BOUNDS = {mac: "the multipliers", output: "the output unit", issue: "the issue of commands"};
 const ADVICE = [
@@ -77,18 +83,19 @@ const ADVICE = [
   [/^sram$/i, "Tensors move through SRAM faster than they can be read: fewer copies and smaller tensors make it faster."]];
 
 function bounds() {
-  const sums = new Map();
+  const sums = new Map(), by = data.timing ? "timing model" : data.figures?.estimated_by || "target's compiler";
+  const cost = row => data.timing ? row.model_cycles : row.cycles;
   for (const row of data.operators)
-    if (row.bound && row.model_cycles) sums.set(row.bound, (sums.get(row.bound) ?? 0) + row.model_cycles);
+    if (row.bound && cost(row)) sums.set(row.bound, (sums.get(row.bound) ?? 0) + cost(row));
   const all = [...sums.values()].reduce((a, b) => a + b, 0);
   if (!all) return;
   const rows = [...sums].sort((a, b) => b[1] - a[1]), [first, most] = rows[0], name = bound => BOUNDS[bound] ?? bound;
-  const advice = ADVICE.find(([which]) => which.test(first))?.[1] ?? "";
+  const advice = data.timing ? ADVICE.find(([which]) => which.test(first))?.[1] ?? "" : "";
   const place = section("bounds", "What bounds the time",
-    `${percent(most / all)} of the cycles are bound by ${name(first)}. ${advice} The timing model estimates this; nobody measured it.`);
+    `${percent(most / all)} of the cycles are bound by ${name(first)}. ${advice} This is an estimate of the ${by}; nobody measured it.`);
   chart(place, "Cycles by what bounds them", () => [{type: "bar", orientation: "h", x: rows.map(([, cycles]) => cycles), y: rows.map(([bound]) => name(bound)),
     text: rows.map(([, cycles]) => `${percent(cycles / all)}`), textposition: "auto", hoverinfo: "x+y", marker: {color: rows.map((_, i) => colour(i ? "quiet" : "accent"))}}],
-    () => ({height: 60 + 34 * rows.length, margin: {l: 130, r: 15, t: 5, b: 40}, xaxis: {title: {text: "cycles, timing model"}}, yaxis: {autorange: "reversed"}}));
+    () => ({height: 60 + 34 * rows.length, margin: {l: 130, r: 15, t: 5, b: 40}, xaxis: {title: {text: `cycles, ${by}`}}, yaxis: {autorange: "reversed"}}));
 }
 
 // The graph: operators in their modules; a closed module is one box
@@ -292,8 +299,9 @@ function graph() {
 
 function operators() {
   const place = section("operators", "Operators", data.figures && known(data.figures.cycles)
-    ? "Cycles are those of the target's compiler, an estimate; “model” are those of the timing model, in which units and "
-      + "memories work side by side, and which says what decides. Neither is a measurement. Operators without cycles run as part of another." : null);
+    ? `Cycles are an estimate of the ${data.figures.estimated_by || "target's compiler"}, not a measurement. `
+      + (data.timing ? "“model” are those of the timing model, in which units and memories work side by side, and which says what decides. " : "")
+      + "Operators without cycles run as part of another." : null);
   const rows = data.operators.map((row, index) => ({...row, index, where: row.cpu ? "CPU" : "delegate"}));
   const ordered = (a, b) => (real(a) ?? -Infinity) - (real(b) ?? -Infinity);
   // Names come from the model: what Tabulator gets for a cell or a tooltip is an element, for it reads tags in a string.

@@ -170,6 +170,7 @@ def _costs(layers: Sequence[Layer], times: Sequence[OperatorTime], total: float,
             "share": cycles / total if total else 0.0,
             "utilisation": macs / (cycles * rate) if macs and cycles and rate else None,
             "bytes": sum(layer.bytes for layer in layers),
+            "bound": max(layers, key=lambda layer: layer.cycles).bound,
         }
     if times:
         longest = max(times, key=lambda time: time.cycles)

@@ -166,7 +166,7 @@ class Journal(Record):
             return
         for miss in self._limits.judged(outcome):
             trial.trial.set_constraint(miss.limit, miss.part)
-        sram, file, latency, loss = costs(outcome)
+        sram, file, latency, _, loss = costs(outcome)
         values = [sram / 1024, file / 1024, latency * 1e3, *([-loss] if self._judged else [])]
         self._study.tell(trial.trial, values)
 

@@ -59,6 +59,7 @@ class Limits:
         latency: seconds of an inference, of the delegates alone, as estimated.
         drop: loss of the metric against the float model's.
         sqnr: dB at least.
+        dram: bytes of DRAM in use.
     """
 
     sram: int | None = None
@@ -66,6 +67,7 @@ class Limits:
     latency: float | None = None
     drop: Drop | None = None
     sqnr: float | None = None
+    dram: int | None = None
 
     def __bool__(self) -> bool:
         return self != Limits()
@@ -79,6 +81,8 @@ class Limits:
         accuracy = evaluation.accuracy
         if self.sram is not None:
             yield _over("sram", evaluation.figures.sram_bytes, self.sram, _size)
+        if self.dram is not None:
+            yield _over("dram", evaluation.figures.dram_bytes, self.dram, _size)
         if self.flash is not None:
             yield _over("flash", evaluation.figures.file_bytes, self.flash, _size)
         if self.latency is not None:
@@ -115,6 +119,7 @@ def parse_limits(
     latency: str | None = None,
     drop: str | None = None,
     sqnr: str | None = None,
+    dram: str | None = None,
 ) -> Limits:
     """Limits as users write them: ``512K``, ``2M``, ``30ms``, ``1%``, ``25dB``.
 
@@ -127,6 +132,7 @@ def parse_limits(
         None if latency is None else _seconds(latency),
         None if drop is None else _drop(drop),
         None if sqnr is None else float(_match(_SQNR, sqnr, "--sqnr", "25dB")[1]),
+        None if dram is None else size_of(dram, "--dram"),
     )
 
 
@@ -148,12 +154,13 @@ def _match(form: re.Pattern[str], text: str, option: str, example: str) -> re.Ma
 
 
 def costs(evaluation: Evaluation) -> tuple[float, ...]:
-    """SRAM, bytes of the ``.pte``, latency, and accuracy below zero: the less the better; infinite where not known."""
+    """SRAM, bytes of the ``.pte``, latency, DRAM, and accuracy below zero: the less the better; infinite if unknown."""
     accuracy = evaluation.accuracy.value if evaluation.accuracy else None
     return (
         math.inf if evaluation.figures.sram_bytes is None else evaluation.figures.sram_bytes,
         evaluation.figures.file_bytes,
         math.inf if evaluation.latency is None else evaluation.latency,
+        math.inf if evaluation.figures.dram_bytes is None else evaluation.figures.dram_bytes,
         math.inf if accuracy is None else -accuracy,
     )
 
@@ -163,8 +170,8 @@ class Answer:
     """The best of many results.
 
     Args:
-        front: results that no other one equals or beats in all respects (target, SRAM, ``.pte``, latency, accuracy);
-            cheapest first.
+        front: results that no other one equals or beats in all respects (target, SRAM, ``.pte``, latency, DRAM,
+            accuracy); cheapest first.
         chosen: the cheapest within the limits; None if there is none, or no limit.
         nearest: if nothing is within the limits, the result whose largest miss, as a part of its limit, is the
             smallest; None if no result has figures.

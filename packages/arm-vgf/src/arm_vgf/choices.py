@@ -1,0 +1,23 @@
+"""Rewrites for VGF that are made where the NX estimator tells fewer cycles with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arm_tosa_core.rewrites.by_estimate import Choice, Estimator
+from arm_tosa_core.rewrites.cycle_estimate import CycleEstimate
+from arm_tosa_core.tosa.rewrite import Rewrite
+from arm_tosa_core.tosa.specification import TosaSpecification
+from arm_tosa_core.tosa.verifier import Check
+
+from .nx_cycles import SURROUNDINGS
+from .rewrites import REWRITES
+
+#: Without the estimator none of them is made.
+CHOICES: tuple[Choice, ...] = ()
+
+
+def rewrites_for(estimate: CycleEstimate, spec: TosaSpecification, checks: Sequence[Check]) -> tuple[Rewrite, ...]:
+    """The rewrites for VGF: those without a choice, and those that the estimate chooses."""
+    estimator = Estimator(estimate, spec, checks, REWRITES, SURROUNDINGS)
+    return (*REWRITES, *(choice.if_cheaper(estimator, CHOICES) for choice in CHOICES))

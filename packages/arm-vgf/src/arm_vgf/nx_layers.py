@@ -1,0 +1,133 @@
+"""The steps of the NX estimator as layers of the TOSA graph: whose operator each result of the VGF's module is.
+
+The model converter writes the operators of a graph into the module in their order, without names. That is relied on
+only where everything agrees: the number of operators, their kinds, and which reads whose result.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+
+from arm_tosa_core.plugin.target import Compiled, CompiledLayer
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import Op, Tensor
+from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.operator_classes import CONVOLUTIONS, MOVES
+
+from .graph_code import operators_of
+from .nx_databases import NxEstimate, NxOperator
+from .nx_estimator import ADVICE, ESTIMATOR
+
+#: Operators that prepare what others compute, or write it down: a layer is named after others where it has them.
+_AROUND = frozenset(("CAST", "CLAMP", "RESCALE", *MOVES))
+#: The kind of a layer that has no cycles.
+UNRATED = "on shaders, not rated"
+
+
+def in_detail(vgf: bytes, tosa: bytes, estimate: NxEstimate | None) -> Compiled:
+    """A VGF with what the estimator says of it, and what it does not say.
+
+    Args:
+        tosa: the flatbuffer that the VGF was converted from.
+        estimate: None: the estimator is not installed.
+    """
+    if estimate is None:
+        return Compiled(vgf, notes=[f"cycles, milliseconds and DRAM on a neural accelerator are not known: {ADVICE}"])
+    if not estimate.figures:
+        why = estimate.problem or "it rates integer operators only, and all of these run on the GPU's shaders"
+        return Compiled(vgf, notes=[f"the {ESTIMATOR} tells nothing: {why}"])
+    problem = ""
+    try:
+        if estimate.problem:
+            raise Disagreement(estimate.problem)
+        operators = results_in(vgf, load(tosa))
+        layers = layers_of(estimate, operators)
+        unrated = [operators[each.id].name for each in estimate.unrated]
+    except Disagreement as error:
+        layers, problem, unrated = [], str(error), [each.kind for each in estimate.unrated]
+    notes = [f"no cycles of single operators: {problem}"] if problem else []
+    if unrated:
+        names = ", ".join(sorted(set(unrated)))
+        notes.append(f"{len(unrated)} operators run on the GPU's shaders, which the {ESTIMATOR} does not rate: {names}")
+    return Compiled(vgf, estimate.figures, layers=layers, estimated_by=ESTIMATOR, notes=notes)
+
+
+class Disagreement(ValueError):
+    """The module is not the graph, operator by operator."""
+
+
+def layers_of(estimate: NxEstimate, operators: Mapping[int, Op]) -> list[CompiledLayer]:
+    """A layer for each step, and one without cycles for each operator that is not rated.
+
+    A step of several operators counts with the one that multiplies most, else with the first that computes.
+
+    Args:
+        operators: of the graph, as of ``results_in``.
+
+    Raises:
+        Disagreement: in a few words.
+    """
+    layers, counted = [], set[Op]()
+    for step in estimate.steps:
+        for each in step.operators:
+            if each.id not in operators or operators[each.id].name != each.kind:
+                raise Disagreement(f"result {each.id} of the module is no {each.kind}")
+        ops = _in_order(step.operators, operators)
+        main = max(ops, key=lambda op: (macs_of(op), op.name not in _AROUND, -op.position))
+        macs = sum(macs_of(op) for op in ops if op not in counted)
+        counted.update(ops)
+        kind = " + ".join(op.name for op in ops)
+        layers.append(CompiledLayer(kind, main.outputs[0].name, step.cycles, macs, step.bytes, step.bound))
+    if strange := [each.id for each in estimate.unrated if each.id not in operators]:
+        raise Disagreement(f"the module has no result {strange[0]}")
+    # Release 0.2.1 calls a SELECT on shaders a SIN: there the result alone says which operator it is.
+    unrated = _in_order(estimate.unrated, operators)
+    return [*layers, *(CompiledLayer(f"{op.name} {UNRATED}", op.outputs[0].name, 0.0) for op in unrated)]
+
+
+def _in_order(named: Sequence[NxOperator], operators: Mapping[int, Op]) -> list[Op]:
+    return sorted({operators[each.id] for each in named}, key=lambda op: op.position)
+
+
+def results_in(vgf: bytes, graph: Graph) -> dict[int, Op]:
+    """The operators of a graph by the numbers of their results in the module of a VGF.
+
+    Raises:
+        Disagreement: the module has other operators.
+    """
+    try:
+        emitted, ops = operators_of(vgf), list(graph.ops)
+    except (ValueError, IndexError, struct.error) as error:
+        raise Disagreement(f"the module cannot be read ({type(error).__name__}: {error})") from error
+    if len(emitted) != len(ops):
+        raise Disagreement(f"the module has {len(emitted)} operators, and the graph {len(ops)}")
+    found: dict[int, Op] = {}
+    kinds: dict[int, str] = {}
+    for number, (operator, op) in enumerate(zip(emitted, ops, strict=True)):
+        if kinds.setdefault(operator.kind, op.name) != op.name:
+            raise Disagreement(f"operator {number} of the graph, {op.name}, is another one in the module")
+        read = [found[result] for result in operator.reads if result in found]
+        if read != [maker for tensor in op.inputs if (maker := _maker(tensor)) is not None]:
+            raise Disagreement(f"operator {number} of the graph, {op.name}, reads other results in the module")
+        found[operator.result] = op
+    if len(set(kinds.values())) != len(kinds):
+        raise Disagreement("the module has operators of two kinds that are of one in the graph")
+    return found
+
+
+def _maker(tensor: Tensor) -> Op | None:
+    return None if tensor.is_constant else tensor.producer
+
+
+def macs_of(op: Op) -> int:
+    """Multiplications and accumulations of an operator."""
+    if op.name == "MATMUL":
+        return op.output.size * op.inputs[0].shape[-1]
+    if op.name not in CONVOLUTIONS:
+        return 0
+    weight = op.inputs[1]
+    if op.name == "DEPTHWISE_CONV2D":  # [height, width, channels, multiplier]
+        return op.output.size * weight.shape[0] * weight.shape[1]
+    pixels = op.inputs[0] if op.name == "TRANSPOSE_CONV2D" else op.output
+    return pixels.size // pixels.shape[-1] * weight.size
