@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from arm_tosa_core import lower
@@ -86,11 +87,12 @@ class Program(nn.Module):
         return self.function(self.conv, *inputs)
 
 
-def _payload(function: Callable[..., Any], *inputs: torch.Tensor) -> tuple[bytes, list[np.ndarray[Any, Any]]]:
+def _payload(
+    function: Callable[..., Any], *inputs: torch.Tensor, **options: Any
+) -> tuple[bytes, list[np.ndarray[Any, Any]]]:
     """The VGF, and what PyTorch computes."""
-    model = Program(function).eval()
-    lowered = lower(torch.export.export(model, inputs), VgfCompileSpec())
-    payload = whole_payload(lowered, Path("x.vgf"), VgfCompileSpec().target())
+    model, spec = Program(function).eval(), VgfCompileSpec(**options)
+    payload = whole_payload(lower(torch.export.export(model, inputs), spec), Path("x.vgf"), spec.target())
     with torch.no_grad():
         wanted = model(*inputs)
     return payload, [x.numpy() for x in ((wanted,) if isinstance(wanted, torch.Tensor) else wanted)]
@@ -191,3 +193,41 @@ def test_an_ordinary_program_has_its_outputs_in_order() -> None:
     payload, wanted = _payload(lambda conv, x: (torch.tanh(y := conv(x)), y), _input())
     for ours, theirs in zip(vgf.run(payload, [_input().numpy()]), wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def _sampled(*options: Any) -> Callable[..., torch.Tensor]:
+    mode, padding, align_corners = options
+
+    def program(_: Any, x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        return F.grid_sample(x * 2, at, mode, padding, align_corners) + 1
+
+    return program
+
+
+@pytest.mark.parametrize(
+    ("segments", "padding", "align_corners", "channels", "mode", "dtype"),
+    [
+        ("gsg", "zeros", False, 4, "bilinear", torch.float32),
+        ("gsg", "border", True, 3, "bilinear", torch.float16),
+        ("gsg", "zeros", True, 2, "bilinear", torch.float16),
+        ("gsg", "reflection", False, 1, "bilinear", torch.float32),
+        ("g", "reflection", True, 1, "bilinear", torch.float32),
+        ("g", "border", False, 5, "bilinear", torch.float32),
+        ("g", "border", False, 4, "nearest", torch.float32),
+    ],
+)
+def test_grid_sample_by_samplers(
+    segments: str, padding: str, align_corners: bool, channels: int, mode: str, dtype: torch.dtype
+) -> None:
+    """Where a sampler does the same; of random numbers of unit size it is right to about 1/256 of a pixel."""
+    x = torch.randn(1, channels, H, W, generator=torch.Generator().manual_seed(0)).to(dtype)
+    at = torch.rand(1, 5, 7, 2, generator=torch.Generator().manual_seed(1)).to(dtype) * 3 - 1.5
+    payload, wanted = _payload(_sampled(mode, padding, align_corners), x, at, samplers=True)
+    (made,) = vgf.run(payload, [x.numpy(), at.numpy()])
+    np.testing.assert_allclose(made, wanted[0], atol=0.05 if dtype == torch.float32 else 0.2)
+    assert _kernels(payload) == segments
+
+
+def test_without_the_option_pixels_are_gathered() -> None:
+    payload, _ = _payload(_sampled("bilinear", "zeros", False), torch.rand(1, 4, H, W), torch.rand(1, 5, 7, 2))
+    assert _kernels(payload) == "g"

@@ -172,3 +172,10 @@ def test_damaged_spirv_raises_nothing_else() -> None:
         for word in (0xFFFF0000, 0, 0xFFFFFFFF):
             with suppress(UsageError):
                 interface_of(code[:at] + struct.pack("<I", word) + code[at + 4 :], "main")
+
+
+def test_the_shader_in_the_package_is_that_of_its_source() -> None:
+    from arm_vgf import glsl
+
+    source = Path(glsl.__file__).with_name("grid_sample.comp")
+    assert glsl.compile_glsl(source.read_text(), "a", "main", {}) == source.with_suffix(".spv").read_bytes()

@@ -35,6 +35,9 @@ class VgfCompileSpec(ArmCompileSpec):
         compiler_flags: flags of ``model-converter``, as a list or as one string.
         system: of the neural accelerator whose cycles Arm's estimator tells, where it is installed: the name of a
             description that comes with it, such as ``"peak-12SC-8NX-600MHz"``, or an ``.ini`` file; None: its own.
+        samplers: ``grid_sample`` becomes a compute shader that uses the device's sampler, where that does the same:
+            bilinear, of one image of at most four channels, and for reflection without ``align_corners``. Samplers
+            know positions to about 1/256 of a pixel.
 
     Raises:
         UsageError: a malformed specification, a flag that the backend sets itself, or a system that is not there.
@@ -48,11 +51,13 @@ class VgfCompileSpec(ArmCompileSpec):
         compiler_flags: Iterable[str] | str | None = None,
         *,
         system: str | None = None,
+        samplers: bool = False,
     ) -> None:
         super().__init__(DEFAULT_SPEC if tosa_spec is None else tosa_spec, parse_flags(compiler_flags))
         if system is not None:
             require_system(system)
         self.system = system
+        self.samplers = samplers
 
     def validate_environment(
         self, build_dir: str | PathLike[str] | None = None, *, require_runtime_build: bool = False
@@ -88,28 +93,33 @@ class VgfCompileSpec(ArmCompileSpec):
             VgfCompileSpec,
             partial(estimate_or_warning, system=self.system),
             NxCycles(self.system, tuple(self.compiler_flags)),
+            samplers=self.samplers,
         )
 
     def _options(self) -> dict[str, Any]:
         """The estimator and its settings too: figures of it are kept with a program, and it may choose rewrites."""
-        system = {} if self.system is None else {"system": self.system}
         program = find_program()
+        options = {**({} if self.system is None else {"system": self.system}), **self._choices()}
         if program is None:
-            return system
+            return options
         files: dict[str, Path | None] = {"estimator": program}
         with suppress(UsageError):  # a system of another machine
             used = NxEstimator.of(program, self.system)
             files |= {"system_file": used.system, "scheduler_file": used.scheduler}
-        return {**{name: str(file) for name, file in files.items() if file is not None}, **system}
+        return {**{name: str(file) for name, file in files.items() if file is not None}, **options}
 
     def _shipped_options(self) -> dict[str, Any]:
-        return {} if self.system is None else {"system": Path(self.system).name}
+        return {**({} if self.system is None else {"system": Path(self.system).name}), **self._choices()}
+
+    def _choices(self) -> dict[str, Any]:
+        return {"samplers": True} if self.samplers else {}
 
     @classmethod
     def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
         """The estimator is looked for anew: a file must not say which program runs."""
         spec = super()._from_options(tosa_spec, flags, options)
         spec.system = options.get("system")
+        spec.samplers = bool(options.get("samplers"))
         return spec
 
     def _compile(self, tosa: bytes, options: Mapping[str, str]) -> bytes:

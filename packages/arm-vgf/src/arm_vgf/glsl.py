@@ -28,7 +28,7 @@ def compile_glsl(source: str, where: str, entry_point: str, defines: Mapping[str
     """
     if entry_point != "main":
         raise UsageError(f"{where}: the entry point of GLSL is 'main', not {entry_point!r}")
-    if not source.lstrip().startswith("#version"):
+    if "#version" not in source:
         source = f"#version 450\n#line 1\n{source}"
     return _compiled(source, where, tuple(f"-D{name}={value}" for name, value in sorted(defines.items())))
 

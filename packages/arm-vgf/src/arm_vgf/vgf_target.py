@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from arm_tosa_core.plugin.target import Compiled, Compiler, Host, Reporting, Span, Step, Target
+from arm_tosa_core.plugin.target import Compiled, Compiler, Host, Preferences, Reporting, Span, Step, Target
 from arm_tosa_core.support.errors import ToolError, UsageError
 
 from .choices import rewrites_for
@@ -35,6 +35,8 @@ def vgf_target(
     compile_spec: Callable[..., ArmCompileSpec],
     estimated: Callable[[bytes], NxEstimate],
     cycles: CycleEstimate,
+    *,
+    samplers: bool = False,
 ) -> Target:
     """VGF with a specification.
 
@@ -42,6 +44,7 @@ def vgf_target(
         compile: the model converter with these flags.
         estimated: what Arm's estimator says of a VGF, if it is installed.
         cycles: the same of parts of graphs, for rewrites that it chooses.
+        samplers: as of ``Preferences``.
     """
     runs = find_spec("arm_runtime") is not None
 
@@ -60,6 +63,7 @@ def vgf_target(
         description="SPIR-V for Vulkan with VK_ARM_tensors and VK_ARM_data_graph",
         checks=checks,
         rewrites=rewrites_for(cycles, tosa_spec, checks),
+        preferences=Preferences(samplers=samplers),
         compiler=Compiler(
             compile=compile,
             compile_in_detail=compile_in_detail,
