@@ -20,6 +20,7 @@ from .nx_cycles import NxCycles
 from .nx_estimator import NxEstimator, estimate_or_warning, find_program, require_system
 from .shader_segments import convert_shaders
 from .vgf_target import vgf_target
+from .vgf_versions import as_version, require_version
 
 if TYPE_CHECKING:
     from arm_tosa_core.plugin.target import Target
@@ -38,9 +39,12 @@ class VgfCompileSpec(ArmCompileSpec):
         samplers: ``grid_sample`` becomes a compute shader that uses the device's sampler, where that does the same:
             bilinear, of one image of at most four channels, and for reflection without ``align_corners``. Samplers
             know positions to about 1/256 of a pixel.
+        vgf_version: of the format: ``"0.4"``, which tools with a VGF library up to 0.9 read, or ``"0.5"``; None: what
+            the model converter writes.
 
     Raises:
-        UsageError: a malformed specification, a flag that the backend sets itself, or a system that is not there.
+        UsageError: a malformed specification, a flag that the backend sets itself, a version that is none, or a system
+            that is not there.
     """
 
     _output_format = "vgf"
@@ -52,12 +56,16 @@ class VgfCompileSpec(ArmCompileSpec):
         *,
         system: str | None = None,
         samplers: bool = False,
+        vgf_version: str | None = None,
     ) -> None:
         super().__init__(DEFAULT_SPEC if tosa_spec is None else tosa_spec, parse_flags(compiler_flags))
         if system is not None:
             require_system(system)
         self.system = system
         self.samplers = samplers
+        if vgf_version is not None:
+            require_version(vgf_version)
+        self.vgf_version = vgf_version
 
     def validate_environment(
         self, build_dir: str | PathLike[str] | None = None, *, require_runtime_build: bool = False
@@ -112,7 +120,8 @@ class VgfCompileSpec(ArmCompileSpec):
         return {**({} if self.system is None else {"system": Path(self.system).name}), **self._choices()}
 
     def _choices(self) -> dict[str, Any]:
-        return {"samplers": True} if self.samplers else {}
+        version = {} if self.vgf_version is None else {"vgf_version": self.vgf_version}
+        return {**({"samplers": True} if self.samplers else {}), **version}
 
     @classmethod
     def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
@@ -120,11 +129,16 @@ class VgfCompileSpec(ArmCompileSpec):
         spec = super()._from_options(tosa_spec, flags, options)
         spec.system = options.get("system")
         spec.samplers = bool(options.get("samplers"))
+        spec.vgf_version = options.get("vgf_version")
+        if spec.vgf_version is not None:
+            require_version(spec.vgf_version)
         return spec
 
     def _compile(self, tosa: bytes, options: Mapping[str, str]) -> bytes:
         """The VGF of a flatbuffer; also left in the folder that the option ``artifacts`` names."""
         vgf = convert_shaders(tosa, self.tosa_spec, partial(convert, flags=self.compiler_flags))
+        if self.vgf_version is not None:
+            vgf = as_version(vgf, self.vgf_version)
         if "artifacts" in options:
             write_atomic(Path(options["artifacts"]) / "vgf.vgf", vgf)
         return vgf
