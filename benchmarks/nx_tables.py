@@ -20,14 +20,16 @@ _HEADS = (
 _EDGES = ("float", "integer")
 _RATIOS = tuple((metric, edges) for metric in ("cycles", "dram_footprint_bytes") for edges in _EDGES)
 _HELD_OUT = "held out"
+#: The system of the table, by the name of its description: the tool's default.
+_SYSTEM = "system-config-neural-technology-default"
 
 
 def by_network(figures: Figures) -> str:
     """Ratios, ours to the rival's, a line per network, then means; then what failed."""
-    networks = {case["network"]: case for case in figures.cases(_BENCHMARK)}
-    lines = [_line(figures, case) for case in networks.values()]
-    judging = [case for case in networks.values() if case["part"] == _HELD_OUT]
-    lines.append(_means(figures, "all, geometric mean", list(networks.values())))
+    networks = [case for case in figures.cases(_BENCHMARK) if case["edges"] == "float" and case["system"] == _SYSTEM]
+    lines = [_line(figures, case) for case in networks]
+    judging = [case for case in networks if case["part"] == _HELD_OUT]
+    lines.append(_means(figures, "all, geometric mean", networks))
     lines.append(_means(figures, "held out, geometric mean", judging))
     rows = [_HEADS, ["---", *["---:"] * (len(_HEADS) - 1)], *lines]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -57,7 +59,7 @@ def _is_whole(figures: Figures, case: Case, edges: str) -> bool:
 
 
 def _failures(figures: Figures) -> Iterator[str]:
-    for case in figures.cases(_BENCHMARK):
+    for case in [case for case in figures.cases(_BENCHMARK) if case["system"] == _SYSTEM]:
         for side in ("ours", "rival"):
             if error := figures.error(_BENCHMARK, case, side):
                 yield f"- {case['network']}, {side}, {case['edges']} edges: {error}"

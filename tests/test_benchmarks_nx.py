@@ -179,8 +179,11 @@ def test_a_network_whose_package_is_missing_says_so(monkeypatch: pytest.MonkeyPa
         graphics.nss()
 
 
-def row(network: str, part: str, edges: str, side: str, **metrics: object) -> Measurement:
-    where = {"network": network, "part": part, "edges": edges, "system": "default"}
+SYSTEM = "system-config-neural-technology-default"
+
+
+def row(network: str, part: str, edges: str, side: str, system: str = SYSTEM, **metrics: object) -> Measurement:
+    where = {"network": network, "part": part, "edges": edges, "system": system}
     return Measurement("nx", where, side, metrics, "c", "2026-01-01", "m", {}, "")
 
 
@@ -197,6 +200,7 @@ def test_table() -> None:
         row("b", "held out", "float", "rival", **whole(100)),
         row("c", "chosen on", "float", "ours", **whole(100)),
         row("c", "chosen on", "float", "rival", **{**whole(10), "left": 3}),
+        row("a", "chosen on", "float", "ours", "another", **whole(9)),
     ]
     lines = by_network(Figures(made)).splitlines()
     assert lines[2:7] == [
