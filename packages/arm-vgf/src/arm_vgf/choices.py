@@ -10,11 +10,13 @@ from arm_tosa_core.tosa.rewrite import Rewrite
 from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_tosa_core.tosa.verifier import Check
 
+from .bands_of_rows import BANDS_OF_ROWS
 from .nx_cycles import SURROUNDINGS
+from .pixel_shuffle import PIXEL_SHUFFLE
 from .rewrites import REWRITES
 
 #: Without the estimator none of them is made.
-CHOICES: tuple[Choice, ...] = ()
+CHOICES: tuple[Choice, ...] = (PIXEL_SHUFFLE, BANDS_OF_ROWS)
 
 
 def rewrites_for(estimate: CycleEstimate, spec: TosaSpecification, checks: Sequence[Check]) -> tuple[Rewrite, ...]:

@@ -1,0 +1,112 @@
+"""What the NX estimator may choose changes no number, and is found where it should be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.rewrites.by_estimate import Choice
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.reference_model import run
+from arm_tosa_core.tosa.serializer import serialize
+from arm_vgf import VgfCompileSpec
+from arm_vgf.bands_of_rows import BANDS_OF_ROWS
+from arm_vgf.pixel_shuffle import PIXEL_SHUFFLE
+
+SPEC = VgfCompileSpec().tosa_spec
+KINDS = {DType.INT8: np.int8, DType.INT16: np.int16}
+SAME = None
+Shape = tuple[int, ...]
+
+
+def left(graph: Graph, choice: Choice) -> str:
+    """The operators after a choice was made wherever it is possible; the results are as they were."""
+    plain = serialize(graph, SPEC)
+    rng = np.random.default_rng(1)
+    data = [rng.integers(-128, 128, x.shape).astype(KINDS[x.dtype]) for x in graph.inputs]
+    changed = load(plain)
+    for op in list(changed.ops):
+        choice.always.apply(changed, op)
+    changed.sweep()
+    np.testing.assert_array_equal(*(run(tosa, data)[0] for tosa in (serialize(changed, SPEC), plain)))
+    return " ".join(op.name for op in changed.ops if not op.name.startswith("CONST"))
+
+
+@pytest.mark.parametrize(
+    ("image", "parted", "perms", "whole", "wanted"),
+    [
+        ((1, 4, 5, 12), (4, 5, 3, 2, 2), (0, 3, 1, 4, 2), (1, 8, 10, 3), "TRANSPOSE_CONV2D RESCALE"),
+        ((1, 4, 5, 12), (1, 4, 5, 3, 2, 2), (0, 1, 4, 2, 5, 3), (1, 8, 10, 3), "TRANSPOSE_CONV2D RESCALE"),
+        ((1, 4, 5, 12), (4, 5, 3, 2, 2), (2, 0, 3, 1, 4), (1, 3, 8, 10), "TRANSPOSE_CONV2D RESCALE TRANSPOSE"),
+        ((1, 4, 5, 12), (4, 5, 2, 2, 3), (0, 3, 1, 4, 2), (1, 8, 15, 2), "TRANSPOSE_CONV2D RESCALE"),
+        ((1, 4, 5, 12), (4, 5, 2, 2, 3), (0, 2, 1, 3, 4), (1, 8, 10, 3), SAME),
+        ((1, 4, 5, 12), (4, 5, 3, 2, 2), (0, 3, 1, 4, 2), (1, 4, 20, 3), SAME),
+        ((2, 4, 5, 6), (8, 5, 3, 2, 1), (0, 3, 1, 4, 2), (1, 16, 5, 3), SAME),
+        ((4, 5, 12), (4, 5, 3, 2, 2), (0, 3, 1, 4, 2), (1, 8, 10, 3), SAME),
+    ],
+)
+def test_pixel_shuffle(image: Shape, parted: Shape, perms: Shape, whole: Shape, wanted: str | None) -> None:
+    for dtype in KINDS:
+        graph = Graph()
+        x = graph.append("RESHAPE", [graph.input("x", image, dtype), graph.shape(parted)]).output
+        y = graph.append("TRANSPOSE", [x], {"perms": perms}).output
+        graph.outputs = [graph.append("RESHAPE", [y, graph.shape(whole)]).output]
+        as_it_was = "RESHAPE TRANSPOSE RESHAPE"
+        assert left(graph, PIXEL_SHUFFLE) == (wanted if wanted and dtype is DType.INT8 else as_it_was)
+
+
+def convolution(image: Shape, kernel: Shape, stride: Shape, dilation: Shape, pad: Shape, dtype: DType) -> Graph:
+    builder = Builder(Graph(), SPEC)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    narrow = dtype is DType.INT8
+    wide = DType.INT32 if narrow else DType.INT48
+    weights = rng.integers(-127, 128, (3, *kernel, image[3])).astype(np.int8)
+    bias = rng.integers(-999, 999, 3).astype(np.int32 if narrow else np.int64)
+    layer = builder.emit(
+        "CONV2D",
+        [
+            graph.input("x", image, dtype),
+            graph.constant(weights, DType.INT8),
+            graph.constant(bias, wide),
+            builder.zero_point(3 if narrow else 0, dtype),
+            builder.zero_point(0, DType.INT8),
+        ],
+        pad=pad,
+        stride=stride,
+        dilation=dilation,
+        acc_type=wide,
+    )
+    graph.outputs = [builder.rescale(layer, [0.002, 0.003, 0.004], dtype)]
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("image", "kernel", "stride", "dilation", "pad", "dtype"),
+    [
+        ((1, 40, 5, 2), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), DType.INT8),
+        ((1, 40, 5, 2), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), DType.INT16),
+        ((1, 64, 6, 2), (3, 3), (2, 2), (1, 1), (1, 0, 1, 0), DType.INT8),
+        ((1, 64, 6, 2), (3, 3), (2, 2), (1, 1), (0, 1, 0, 1), DType.INT8),
+        ((1, 41, 6, 2), (5, 3), (1, 1), (2, 1), (4, 4, 1, 1), DType.INT8),
+        ((1, 41, 6, 2), (1, 1), (1, 1), (1, 1), (0, 0, 0, 0), DType.INT8),
+        ((1, 33, 6, 2), (3, 3), (1, 1), (1, 1), (0, 0, 0, 0), DType.INT8),
+    ],
+)
+def test_bands_of_rows(
+    monkeypatch: pytest.MonkeyPatch,
+    image: Shape, kernel: Shape, stride: Shape, dilation: Shape, pad: Shape, dtype: DType,
+) -> None:  # fmt: skip
+    assert left(convolution(image, kernel, stride, dilation, pad, dtype), BANDS_OF_ROWS) == "CONV2D RESCALE"
+    monkeypatch.setattr("arm_vgf.bands_of_rows._LARGE", 100)
+    found = left(convolution(image, kernel, stride, dilation, pad, dtype), BANDS_OF_ROWS)
+    assert found == "SLICE CONV2D RESCALE SLICE CONV2D RESCALE CONCAT"
+
+
+@pytest.mark.parametrize("image", [(2, 40, 5, 2), (1, 16, 60, 2)])
+def test_what_has_no_bands(monkeypatch: pytest.MonkeyPatch, image: Shape) -> None:
+    monkeypatch.setattr("arm_vgf.bands_of_rows._LARGE", 100)
+    graph = convolution(image, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), DType.INT8)
+    assert left(graph, BANDS_OF_ROWS) == "CONV2D RESCALE"
