@@ -23,7 +23,8 @@ assert pathlib.Path(arguments["-i"]).read_bytes()[8:11] == bytes((0, 4, 3))
 
 def write(figures, moved={{"read_bytes": 0, "write_bytes": 0}}):
     named = lambda values: {{name: {{"value": value}} for name, value in values.items()}}
-    text = json.dumps({{"network_performance": {{**named(figures), "dram": named(moved)}}}})
+    dram = {{}} if moved is None else {{"dram": named(moved)}}
+    text = json.dumps({{"network_performance": {{**named(figures), **dram}}}})
     pathlib.Path(arguments["-o"] + "_network_performance_summary.json").write_text(text)
 
 

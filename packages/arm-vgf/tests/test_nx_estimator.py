@@ -76,9 +76,19 @@ def test_a_program_that_fails(tmp_path: Path, then: str, message: str) -> None:
         NxEstimator.of(installed(tmp_path / "bin", then), None).estimate(VGF)
 
 
-def test_what_is_not_rated_has_no_figures(tmp_path: Path) -> None:
-    program = installed(tmp_path / "bin", WRITES % (SUMMARY | {"total_cycles": 0}, MOVED))
-    assert NxEstimator.of(program, None).estimate(VGF).figures == {}
+@pytest.mark.parametrize(
+    ("cycles", "moved", "figures"),
+    [
+        (0, None, {}),  # as of a graph of floats
+        (0, MOVED, {}),
+        (7240, None, {name: FIGURES[name] for name in ("cycles", "clock_hz", "dram_kib")}),
+    ],
+)
+def test_what_is_not_rated_has_no_figures(
+    tmp_path: Path, cycles: int, moved: dict[str, int] | None, figures: dict[str, float]
+) -> None:
+    program = installed(tmp_path / "bin", WRITES % (SUMMARY | {"total_cycles": cycles}, moved))
+    assert NxEstimator.of(program, None).estimate(VGF).figures == figures
 
 
 def spec_target(monkeypatch: pytest.MonkeyPatch, system: str | None = None) -> VgfCompileSpec:
@@ -131,7 +141,7 @@ def test_a_system_travels_and_a_program_does_not(tmp_path: Path) -> None:
     shipped = b"".join(bytes(item.value) for item in spec.to_list()).decode()
     assert "own.ini" in shipped and str(tmp_path) not in shipped
     foreign = VgfCompileSpec._from_options(spec.tosa_spec, [], {"estimator": "/bin/evil", "system": "own.ini"})
-    assert foreign._options() == {"estimator": str(program), "system": "own.ini"}
+    assert (foreign._options(), foreign._depends_on()) == ({"system": "own.ini"}, {"estimator": str(program)})
 
 
 def test_what_the_estimate_depends_on_is_in_the_options(tmp_path: Path) -> None:
@@ -143,7 +153,7 @@ def test_what_the_estimate_depends_on_is_in_the_options(tmp_path: Path) -> None:
     spec = VgfCompileSpec(system="fast")
     named = list(of_spec(spec))
     assert {str(program.parent / f"{name}.ini") for name in ("fast", "gc-config-neural-technology-default")} <= set(
-        spec._options().values()
+        spec._depends_on().values()
     )
     (program.parent / "fast.ini").write_text("faster")
     faster = list(of_spec(spec))

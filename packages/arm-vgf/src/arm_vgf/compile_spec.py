@@ -105,16 +105,17 @@ class VgfCompileSpec(ArmCompileSpec):
         )
 
     def _options(self) -> dict[str, Any]:
-        """The estimator and its settings too: figures of it are kept with a program, and it may choose rewrites."""
-        program = find_program()
-        options = {**({} if self.system is None else {"system": self.system}), **self._choices()}
-        if program is None:
-            return options
+        return {**({} if self.system is None else {"system": self.system}), **self._choices()}
+
+    def _depends_on(self) -> dict[str, Any]:
+        """The estimator and its settings: figures of it are kept with a program, and it may choose rewrites."""
+        if (program := find_program()) is None:
+            return {}
         files: dict[str, Path | None] = {"estimator": program}
         with suppress(UsageError):  # a system of another machine
             used = NxEstimator.of(program, self.system)
             files |= {"system_file": used.system, "scheduler_file": used.scheduler}
-        return {**{name: str(file) for name, file in files.items() if file is not None}, **options}
+        return {name: str(file) for name, file in files.items() if file is not None}
 
     def _shipped_options(self) -> dict[str, Any]:
         return {**({} if self.system is None else {"system": Path(self.system).name}), **self._choices()}

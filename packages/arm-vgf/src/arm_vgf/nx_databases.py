@@ -85,21 +85,23 @@ def figures_of(summary: Mapping[str, Any]) -> dict[str, float]:
     """
     network = summary["network_performance"]
     cycles, seconds, footprint = (
-        float(network[name]["value"]) for name in ("total_cycles", "inference_time", "dram_footprint")
+        _figure(network, name) for name in ("total_cycles", "inference_time", "dram_footprint")
     )
-    moved = [float(network["dram"][name]["value"]) for name in ("read_bytes", "write_bytes")]
-    if not all(math.isfinite(value) and value >= 0 for value in (cycles, seconds, footprint, *moved)):
-        raise ValueError(f"figures that are none: {network}")
     if not cycles or not seconds:
         return {}
-    read, written = (size / 1024 for size in moved)
-    return {
-        "cycles": cycles,
-        "dram_kib": footprint / 1024,
-        "dram_read_kib": read,
-        "dram_written_kib": written,
-        "clock_hz": round(cycles / (seconds * 1e-3), -3),  # which has 24 bits
-    }
+    clock = round(cycles / (seconds * 1e-3), -3)  # it has 24 bits
+    figures = {"cycles": cycles, "clock_hz": clock, "dram_kib": footprint / 1024}
+    if (dram := network.get("dram")) is not None:  # else nothing is moved from or to it
+        moved = {"dram_read_kib": "read_bytes", "dram_written_kib": "write_bytes"}
+        figures |= {name: _figure(dram, theirs) / 1024 for name, theirs in moved.items()}
+    return figures
+
+
+def _figure(values: Mapping[str, Any], name: str) -> float:
+    value = float(values[name]["value"])
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"{name} is {value}")
+    return value
 
 
 def steps_of(performance: str, debug: str, cycles: float) -> tuple[list[NxStep], list[NxOperator]]:

@@ -89,6 +89,10 @@ class ArmCompileSpec(ABC):
         """``_options`` as a program's file has them: names of files, and no paths of this machine."""
         return self._options()
 
+    def _depends_on(self) -> dict[str, Any]:
+        """What of this machine a program depends on besides, by name, with the paths of files; it is not shipped."""
+        return {}
+
     @classmethod
     def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
         spec = cls.__new__(cls)
@@ -176,7 +180,7 @@ class ArmCompileSpec(ABC):
         """What it asks for, by name, as JSON values: for people."""
         flags = {"flags": self.compiler_flags} if self.compiler_flags else {}
         rewrites = {"rewrites": self.rewrites} if self.rewrites else {}
-        return {"tosa_spec": str(self.tosa_spec), **self._options(), **flags, **rewrites}
+        return {"tosa_spec": str(self.tosa_spec), **self._options(), **self._depends_on(), **flags, **rewrites}
 
     @classmethod
     def from_list(cls, compile_specs: Iterable[CompileSpec]) -> Self:

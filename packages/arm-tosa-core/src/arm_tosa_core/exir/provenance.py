@@ -17,9 +17,10 @@ from .compile_spec import ArmCompileSpec
 
 def of_spec(compile_spec: ArmCompileSpec) -> Iterator[str]:
     """The spec, and the contents of files that it names."""
-    options = json.dumps(compile_spec._options(), sort_keys=True)
-    yield f"{type(compile_spec)} {compile_spec.tosa_spec} {compile_spec.compiler_flags} {options}"
-    for word in [*compile_spec.compiler_flags, *compile_spec._options().values()]:
+    options = {**compile_spec._options(), **compile_spec._depends_on()}
+    text = json.dumps(options, sort_keys=True)
+    yield f"{type(compile_spec)} {compile_spec.tosa_spec} {compile_spec.compiler_flags} {text}"
+    for word in [*compile_spec.compiler_flags, *options.values()]:
         path = Path(str(word).rpartition("=")[2])
         if path.is_file():
             yield hashlib.sha256(path.read_bytes()).hexdigest()
