@@ -92,6 +92,16 @@ def test_vgf_flow(tmp_path: Path) -> None:
     assert (tmp_path / "model.vgf").read_bytes() == delegate.payload
 
 
+def test_upscaled_frames(tmp_path: Path) -> None:
+    """Shorter, and better than bilinear all the same."""
+    pytest.importorskip("arm_runtime", reason="the example runs its VGF: nox builds arm-runtime-cpp")
+    printed = _run("upscaled_frames.py", "--out", tmp_path, "--steps", "40", "--frames", "8")
+    found = re.search(r"bilinear ([\d.]+) dB, ours ([\d.]+) dB", printed)
+    assert found, printed
+    assert float(found[2]) > float(found[1]) + 1
+    assert (tmp_path / "frames.png").read_bytes().startswith(b"\x89PNG")
+
+
 #: What each example must print, least SQNR in dB, and how many of its decisions must be as in float or right.
 TRAINED = {
     "picture.py": (["chelsea.png: Egyptian cat", "coffee.png: espresso"], 20, (3, 3)),
