@@ -100,9 +100,13 @@ def test_steps_are_layers(made: tuple[bytes, bytes, list[tuple[int, Op]]]) -> No
     assert first.macs == 8 * 8 * 4 * 27 == macs_of(rows[3][1])
     assert (second.kind, second.tensor) == ("ADD", rows[8][1].output.name)
     assert (second.cycles, second.macs, second.bytes, second.bound) == (100.0, 0, 20, WAITING)
-    assert [(each.kind, each.cycles) for each in others] == [(f"CAST {UNRATED}", 0.0)] * 2
+    # The stand-in has both CASTs in one shader, of 3x8x8 floats to INT32, and of 8x8x4 INT32 to floats.
+    assert [(each.kind, each.cycles, each.bytes) for each in others] == [(f"CAST + CAST {UNRATED}", 0.0, 3584)]
     assert compiled.estimated_by == ESTIMATOR
-    assert [note.startswith("2 operators run on the GPU's shaders") for note in compiled.notes] == [True]
+    (note,) = compiled.notes
+    assert note.startswith("2 operators run on the GPU's shaders") and note.endswith(
+        ": CAST; they read and write 3.5 KiB"
+    )
 
 
 def test_a_helper_of_an_operator_is_not_it(made: tuple[bytes, bytes, list[tuple[int, Op]]]) -> None:
@@ -136,7 +140,7 @@ def _with_operator(operator: NxOperator) -> Change:
     ("change", "reason"),
     [
         (_with_operator(NxOperator("CONV2D", 9999)), "result 9999 of the module is no CONV2D"),
-        (lambda known: replace(known, unrated=[NxOperator("CAST", 9999)]), "the module has no result 9999"),
+        (lambda known: replace(known, unrated=[[NxOperator("CAST", 9999)]]), "the module has no result 9999"),
         (lambda known: replace(known, problem="no databases"), "no databases"),
     ],
 )

@@ -67,13 +67,13 @@ class NxEstimate:
     Args:
         figures: as of ``Reporting.estimate``; empty where it rates nothing.
         steps: in order; empty where ``problem`` says why.
-        unrated: operators that run on the GPU's shaders, which it does not rate.
+        unrated: shaders of the GPU, which it does not rate, each by its operators.
         problem: why steps are not known, in a few words.
     """
 
     figures: dict[str, float] = field(default_factory=dict)
     steps: list[NxStep] = field(default_factory=list)
-    unrated: list[NxOperator] = field(default_factory=list)
+    unrated: list[list[NxOperator]] = field(default_factory=list)
     problem: str = ""
 
 
@@ -104,8 +104,8 @@ def _figure(values: Mapping[str, Any], name: str) -> float:
     return value
 
 
-def steps_of(performance: str, debug: str, cycles: float) -> tuple[list[NxStep], list[NxOperator]]:
-    """The steps in the databases, and the operators that are not rated.
+def steps_of(performance: str, debug: str, cycles: float) -> tuple[list[NxStep], list[list[NxOperator]]]:
+    """The steps in the databases, and the operators of each shader.
 
     Args:
         cycles: of the network; those of the steps must add up to them.
@@ -134,8 +134,7 @@ def steps_of(performance: str, debug: str, cycles: float) -> tuple[list[NxStep],
     ]
     if not all(step.operators for step in steps):
         raise ValueError("a step of no operator")
-    unrated = (each for row in known["shader_op_id"] for each in operators[row["id"]])
-    return steps, list(dict.fromkeys(unrated))
+    return steps, [operators[row["id"]] for row in known["shader_op_id"] if operators[row["id"]]]
 
 
 def _operators(known: Mapping[str, Rows]) -> dict[str, list[NxOperator]]:

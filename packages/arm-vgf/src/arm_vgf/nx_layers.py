@@ -10,8 +10,9 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from arm_tosa_core.plugin.target import Compiled, CompiledLayer
+from arm_tosa_core.support.memory_size import kib
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import Op, Tensor
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.operator_classes import CONVOLUTIONS, MOVES
 
@@ -37,19 +38,23 @@ def in_detail(vgf: bytes, tosa: bytes, estimate: NxEstimate | None) -> Compiled:
     if not estimate.figures:
         why = estimate.problem or "it rates integer operators only, and all of these run on the GPU's shaders"
         return Compiled(vgf, notes=[f"the {ESTIMATOR} tells nothing: {why}"])
-    problem = ""
     try:
         if estimate.problem:
             raise Disagreement(estimate.problem)
         operators = results_in(vgf, load(tosa))
         layers = layers_of(estimate, operators)
-        unrated = [operators[each.id].name for each in estimate.unrated]
     except Disagreement as error:
-        layers, problem, unrated = [], str(error), [each.kind for each in estimate.unrated]
-    notes = [f"no cycles of single operators: {problem}"] if problem else []
-    if unrated:
-        names = ", ".join(sorted(set(unrated)))
-        notes.append(f"{len(unrated)} operators run on the GPU's shaders, which the {ESTIMATOR} does not rate: {names}")
+        layers, notes = [], [f"no cycles of single operators: {error}"]
+        names = {each.kind for shader in estimate.unrated for each in shader}
+        moved = ""
+    else:
+        notes = []
+        names = {operators[each.id].name for shader in estimate.unrated for each in shader}
+        size = sum(layer.bytes for layer in layers if layer.kind.endswith(UNRATED))
+        moved = f"; they read and write {kib(size) if size >= 1024 else f'{size} bytes'}"
+    if count := len({each for shader in estimate.unrated for each in shader}):
+        kinds = ", ".join(sorted(names))
+        notes.append(f"{count} operators run on the GPU's shaders, which the {ESTIMATOR} does not rate: {kinds}{moved}")
     return Compiled(vgf, estimate.figures, layers=layers, estimated_by=ESTIMATOR, notes=notes)
 
 
@@ -58,7 +63,7 @@ class Disagreement(ValueError):
 
 
 def layers_of(estimate: NxEstimate, operators: Mapping[int, Op]) -> list[CompiledLayer]:
-    """A layer for each step, and one without cycles for each operator that is not rated.
+    """A layer for each step, and one without cycles for each shader, which is not rated.
 
     A step of several operators counts with the one that multiplies most, else with the first that computes.
 
@@ -79,15 +84,27 @@ def layers_of(estimate: NxEstimate, operators: Mapping[int, Op]) -> list[Compile
         counted.update(ops)
         kind = " + ".join(op.name for op in ops)
         layers.append(CompiledLayer(kind, main.outputs[0].name, step.cycles, macs, step.bytes, step.bound))
-    if strange := [each.id for each in estimate.unrated if each.id not in operators]:
-        raise Disagreement(f"the module has no result {strange[0]}")
-    # Release 0.2.1 calls a SELECT on shaders a SIN: there the result alone says which operator it is.
-    unrated = _in_order(estimate.unrated, operators)
-    return [*layers, *(CompiledLayer(f"{op.name} {UNRATED}", op.outputs[0].name, 0.0) for op in unrated)]
+    for shader in estimate.unrated:
+        # Release 0.2.1 calls a SELECT on shaders a SIN: there the result alone says which operator it is.
+        if strange := [each.id for each in shader if each.id not in operators]:
+            raise Disagreement(f"the module has no result {strange[0]}")
+        ops = _in_order(shader, operators)
+        kind = f"{' + '.join(op.name for op in ops)} {UNRATED}"
+        main = max(ops, key=lambda op: (op.name not in _AROUND, -op.position))
+        layers.append(CompiledLayer(kind, main.outputs[0].name, 0.0, bytes=_moved(ops)))
+    return layers
 
 
 def _in_order(named: Sequence[NxOperator], operators: Mapping[int, Op]) -> list[Op]:
     return sorted({operators[each.id] for each in named}, key=lambda op: op.position)
+
+
+def _moved(ops: Sequence[Op]) -> int:
+    """Bytes of what operators read of others and of constants, and of what others read of them."""
+    inside = set(ops)
+    read = {x for op in ops for x in op.inputs if x.producer not in inside}
+    made = {y for op in ops for y in op.outputs if not y.uses or any(use not in inside for use in y.uses)}
+    return sum(tensor.size * tensor.dtype.bits // 8 for tensor in (*read, *made) if tensor.dtype is not DType.SHAPE)
 
 
 def results_in(vgf: bytes, graph: Graph) -> dict[int, Op]:
