@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nx_stand_in import installed, runs
 
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.support.external_tools import find_tool
@@ -18,6 +19,8 @@ from arm_tosa_core.tosa.serializer import serialize
 from arm_vgf import VgfCompileSpec
 from arm_vgf.flatbuffer_table import Table
 from arm_vgf.graph_code import operators_of
+from arm_vgf.nx_estimator import NxEstimator
+from arm_vgf.nx_layers import in_detail
 from arm_vgf.vgf_format import with_version
 from arm_vgf.vgf_ports import ports, section
 from arm_vgf.vgf_versions import as_version
@@ -105,15 +108,27 @@ def test_constants_in_another_order_are_refused(vgf: bytes) -> None:
         as_version(bytes(data), "0.4")
 
 
-def test_shaders_are_refused(vgf: bytes) -> None:
-    """The type of the segment is another one."""
+def _with_shader(vgf: bytes) -> bytes:
+    """The type of the only segment is another one."""
     (begin,) = struct.unpack_from("<Q", vgf, 32)
-    place = Table.root(section(vgf, 1)).tables(0)[0]._field(0)
-    data = bytearray(vgf)
-    assert data[begin + place] == 1
-    data[begin + place] = 0
+    place = begin + Table.root(section(vgf, 1)).tables(0)[0]._field(0)
+    assert vgf[place] == 1
+    return vgf[:place] + b"\0" + vgf[place + 1 :]
+
+
+def test_shaders_are_refused(vgf: bytes) -> None:
     with pytest.raises(UsageError, match="compute shaders, which VGF 0.4 says less of: use 0.5"):
-        as_version(bytes(data), "0.4")
+        as_version(_with_shader(vgf), "0.4")
+
+
+@pytest.mark.usefixtures("no_estimator")
+def test_the_estimator_is_not_asked_about_shaders(vgf: bytes, tmp_path: Path) -> None:
+    estimator = NxEstimator.of(installed(tmp_path / "bin"), None)
+    asked = estimator.estimate(vgf)
+    assert asked.figures and len(runs(estimator.program)) == 1
+    assert not estimator.estimate(_with_shader(vgf)).figures and len(runs(estimator.program)) == 1
+    compiled = in_detail(_with_shader(vgf), _tosa(), estimator.estimate(_with_shader(vgf)))
+    assert [note.endswith("this program has compute shaders too") for note in compiled.notes] == [True]
 
 
 def test_what_is_damaged_is_refused(vgf: bytes) -> None:

@@ -26,6 +26,7 @@ from arm_tosa_core.support.external_tools import run_tool
 
 from .nx_databases import NxEstimate, figures_of, steps_of
 from .vgf_format import with_version
+from .vgf_versions import has_shaders
 
 PROGRAM = "graph-compiler-performance-estimator"
 #: The release of ``mlia-neural-technology`` that this was tried with.
@@ -85,6 +86,8 @@ class NxEstimator:
         Raises:
             ToolError: it died, hung, or wrote something else than figures.
         """
+        if has_shaders(vgf):
+            return NxEstimate(problem="it rates a graph alone, and this program has compute shaders too")
         key = hashlib.sha256(self.identity.encode() + vgf).hexdigest()
         if (known := _read(key)) is None:
             _keep(key, known := self._run(vgf))

@@ -9,6 +9,7 @@ in the graph, where 0.4 has them in order. Source: ``decoder.h`` of the VGF libr
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 from arm_tosa_core.support.errors import UsageError
 
@@ -50,8 +51,8 @@ def as_version(vgf: bytes, version: str) -> bytes:
     if (major, minor) != VERSIONS["0.5"][:2]:
         raise UsageError(f"vgf_version {version}: the model converter that is installed writes VGF {major}.{minor}")
     try:
-        segments = Table.root(section(vgf, _SEQUENCE)).tables(0)
-        if len(segments) != 1 or segments[0].byte(_TYPE) != _GRAPH:
+        segments = _segments(vgf)
+        if not _is_graph(segments):
             raise UsageError(
                 f"vgf_version {version}: the program has compute shaders, which VGF {version} says less of: use 0.5"
             )
@@ -60,6 +61,22 @@ def as_version(vgf: bytes, version: str) -> bytes:
     except (struct.error, IndexError, KeyError) as error:
         raise UsageError(f"not a whole VGF: its model sequence cannot be read ({error!r})") from error
     return with_version(vgf, wanted)
+
+
+def has_shaders(vgf: bytes) -> bool:
+    """Whether a whole VGF has something else than one graph; False too where its sequence cannot be read."""
+    try:
+        return not _is_graph(_segments(vgf))
+    except (struct.error, IndexError, KeyError):
+        return False
+
+
+def _segments(vgf: bytes) -> list[Table]:
+    return Table.root(section(vgf, _SEQUENCE)).tables(0)
+
+
+def _is_graph(segments: Sequence[Table]) -> bool:
+    return len(segments) == 1 and segments[0].byte(_TYPE) == _GRAPH
 
 
 def _is_in_order(vgf: bytes, segment: Table) -> bool:
