@@ -70,7 +70,8 @@ def _bindings(sequence: Any, handle: Any) -> list[int]:
     return [sequence.getBindingSlotMrtIndex(handle, slot) for slot in range(sequence.getBindingsSize(handle))]
 
 
-def test_ours_is_what_the_stock_delegate_takes() -> None:
+@pytest.mark.parametrize("version", [None, "0.4"])
+def test_ours_is_what_the_stock_delegate_takes(version: str | None) -> None:
     """One graph segment, no tensors between, constants by number; the delegate's arguments are the resources that are
     inputs and outputs, in the order of the table, and their bytes are copied as they are. Source: ``VGFSetup.cpp`` and
     ``VGFBackend.cpp`` in ``backends/arm/runtime`` of ExecuTorch, whose first versions take least."""
@@ -83,7 +84,7 @@ def test_ours_is_what_the_stock_delegate_takes() -> None:
 
     example = (torch.tensor([1, 2]), torch.randn(1, 3, 5, 5), torch.tensor([True, False]))
     exported = torch.export.export(Edges().eval(), example)
-    edge = to_edge_transform_and_lower(exported, partitioner=[VgfPartitioner(VgfCompileSpec())])
+    edge = to_edge_transform_and_lower(exported, partitioner=[VgfPartitioner(VgfCompileSpec(vgf_version=version))])
     pte = bytes(edge.to_executorch().buffer)
     (plan,) = deserialize_pte_binary(pte).program.execution_plan
     steps = [step.instr_args for chain in plan.chains for step in chain.instructions]
@@ -94,6 +95,7 @@ def test_ours_is_what_the_stock_delegate_takes() -> None:
     for index, vgf in enumerate(payloads):
         header = vgfpy.CreateHeaderDecoder(vgf, vgfpy.HeaderSize(), len(vgf))
         assert header.IsValid() and header.CheckVersion()
+        assert version is None or vgf[8:10] == bytes(map(int, version.split(".")))
 
         def decoder(section: str, vgf: bytes = vgf, header: Any = header) -> Any:
             start, size = (getattr(header, f"Get{section}{what}")() for what in ("Offset", "Size"))
