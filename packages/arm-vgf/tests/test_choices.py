@@ -14,7 +14,9 @@ from arm_tosa_core.tosa.reference_model import run
 from arm_tosa_core.tosa.serializer import serialize
 from arm_vgf import VgfCompileSpec
 from arm_vgf.bands_of_rows import BANDS_OF_ROWS
+from arm_vgf.moves_by_convolution import CHANNELS_BY_CONVOLUTION
 from arm_vgf.pixel_shuffle import PIXEL_SHUFFLE
+from arm_vgf.strided_convolutions import OVER_PATCHES
 
 SPEC = VgfCompileSpec().tosa_spec
 KINDS = {DType.INT8: np.int8, DType.INT16: np.int16}
@@ -56,6 +58,32 @@ def test_pixel_shuffle(image: Shape, parted: Shape, perms: Shape, whole: Shape, 
         graph.outputs = [graph.append("RESHAPE", [y, graph.shape(whole)]).output]
         as_it_was = "RESHAPE TRANSPOSE RESHAPE"
         assert left(graph, PIXEL_SHUFFLE) == (wanted if wanted and dtype is DType.INT8 else as_it_was)
+
+
+@pytest.mark.parametrize(
+    ("image", "view", "perms", "wanted"),
+    [
+        ((1, 18, 20, 12), (360, 2, 6), (0, 2, 1), True),
+        ((1, 18, 20, 12), (1, 18, 20, 2, 6), (0, 1, 2, 4, 3), True),
+        ((1, 18, 20, 12), (1, 18, 20, 2, 3, 2), (0, 1, 2, 5, 3, 4), True),
+        ((360, 1, 12), (360, 2, 1, 6), (0, 3, 2, 1), True),
+        ((1, 360, 12), (1, 360, 2, 6), (1, 0, 3, 2), True),
+        ((1, 18, 20, 12), (1, 18, 20, 2, 6), (0, 2, 1, 4, 3), False),
+        ((1, 18, 20, 12), (1, 18, 20, 2, 6), (0, 1, 3, 2, 4), False),
+        ((1, 18, 20, 12), (1, 18, 2, 10, 12), (0, 1, 2, 4, 3), False),
+        ((1, 18, 20, 12), (1, 18, 40, 6), (0, 1, 3, 2), False),
+        ((1, 4, 5, 12), (20, 2, 6), (0, 2, 1), False),
+        ((2, 2, 18, 20, 12), (1440, 2, 6), (0, 2, 1), False),
+        ((1, 2, 2, 2048), (4, 2, 1024), (0, 2, 1), False),
+    ],
+)
+def test_channels_in_another_order(image: Shape, view: Shape, perms: Shape, wanted: bool) -> None:
+    for dtype in KINDS:
+        graph = Graph()
+        x = graph.append("RESHAPE", [graph.input("x", image, dtype), graph.shape(view)]).output
+        graph.outputs = [graph.append("TRANSPOSE", [x], {"perms": perms}).output]
+        found = left(graph, CHANNELS_BY_CONVOLUTION).replace("RESHAPE ", "").replace(" RESHAPE", "")
+        assert found == ("CONV2D RESCALE" if wanted and dtype is DType.INT8 else "TRANSPOSE")
 
 
 def convolution(image: Shape, kernel: Shape, stride: Shape, dilation: Shape, pad: Shape, dtype: DType) -> Graph:
@@ -110,3 +138,20 @@ def test_what_has_no_bands(monkeypatch: pytest.MonkeyPatch, image: Shape) -> Non
     monkeypatch.setattr("arm_vgf.bands_of_rows._LARGE", 100)
     graph = convolution(image, (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), DType.INT8)
     assert left(graph, BANDS_OF_ROWS) == "CONV2D RESCALE"
+
+
+@pytest.mark.parametrize(
+    ("image", "kernel", "stride", "dilation", "pad", "wanted"),
+    [
+        ((1, 32, 48, 3), (16, 16), (16, 16), (1, 1), (0, 0, 0, 0), True),
+        ((2, 12, 15, 3), (7, 7), (4, 4), (1, 1), (3, 0, 2, 2), True),
+        ((1, 12, 16, 3), (3, 3), (2, 2), (1, 1), (1, 0, 1, 0), True),
+        ((1, 12, 15, 3), (3, 3), (3, 1), (1, 1), (0, 0, 1, 1), False),
+        ((1, 13, 17, 3), (3, 3), (2, 2), (2, 2), (0, 0, 0, 0), False),
+        ((1, 12, 16, 32), (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), False),
+    ],
+)
+def test_patches(image: Shape, kernel: Shape, stride: Shape, dilation: Shape, pad: Shape, wanted: bool) -> None:
+    for dtype in KINDS:
+        found = left(convolution(image, kernel, stride, dilation, pad, dtype), OVER_PATCHES)
+        assert ("TRANSPOSE" in found) == wanted

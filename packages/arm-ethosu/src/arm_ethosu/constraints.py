@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import gcd, prod
 
+from arm_tosa_core.rewrites.conv2d_over_patches import is_over_patches
 from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.operator_classes import CONVOLUTIONS
@@ -18,7 +19,6 @@ from arm_tosa_core.tosa.verifier import Check
 
 from .accelerators import MAX_AXIS, MAX_IMAGES, MAX_INDICES, MAX_PADDING, MAX_STRIDE, Family
 from .native import conv3d, resize, transpose, transpose_conv2d
-from .native.conv2d import is_over_patches
 
 Limit = Callable[[Op], Rejected | None]
 

@@ -11,12 +11,14 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_tosa_core.tosa.verifier import Check
 
 from .bands_of_rows import BANDS_OF_ROWS
+from .moves_by_convolution import CHANNELS_BY_CONVOLUTION
 from .nx_cycles import SURROUNDINGS
 from .pixel_shuffle import PIXEL_SHUFFLE
 from .rewrites import REWRITES
+from .strided_convolutions import OVER_PATCHES
 
 #: Without the estimator none of them is made.
-CHOICES: tuple[Choice, ...] = (PIXEL_SHUFFLE, BANDS_OF_ROWS)
+CHOICES: tuple[Choice, ...] = (PIXEL_SHUFFLE, CHANNELS_BY_CONVOLUTION, OVER_PATCHES, BANDS_OF_ROWS)
 
 
 def rewrites_for(estimate: CycleEstimate, spec: TosaSpecification, checks: Sequence[Check]) -> tuple[Rewrite, ...]:

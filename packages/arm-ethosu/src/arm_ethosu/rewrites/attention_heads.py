@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 
 from arm_tosa_core.rewrites.by_estimate import Choice
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
 from .graph_parts import WORTH_ASKING, attention
-from .inserter import Inserter
 
 #: Heads at most about which Vela is asked: each is a copy, or a convolution.
 _FEW_HEADS = 16

@@ -6,11 +6,10 @@ from math import prod
 
 import numpy as np
 
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
-
-from .inserter import Inserter
 
 #: How often windows read an element from which on a convolution is faster: measured, on Ethos-U55-128 and U85-256.
 _OVERLAP = 2

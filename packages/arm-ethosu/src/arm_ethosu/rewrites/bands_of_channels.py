@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from arm_tosa_core.rewrites.by_estimate import Choice
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import Op, Tensor, fewest_axes
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
 from .graph_parts import WORTH_ASKING, with_movers
-from .inserter import Inserter
 
 #: Parts at most: each is an operation of its own.
 _MOST_BANDS = 16

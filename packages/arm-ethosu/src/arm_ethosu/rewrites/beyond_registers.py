@@ -6,13 +6,13 @@ from math import prod
 
 import numpy as np
 
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
 from ..accelerators import MAX_AXIS, MAX_INDICES
 from ..constraints import longer_padding
-from .inserter import Inserter
 
 
 def _short_padding(match: Match) -> str | None:

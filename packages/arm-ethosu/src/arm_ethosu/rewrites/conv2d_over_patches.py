@@ -5,17 +5,15 @@ from __future__ import annotations
 from math import gcd, prod
 from typing import NamedTuple
 
-import numpy as np
-
 from arm_tosa_core.rewrites.by_estimate import Choice
+from arm_tosa_core.rewrites.conv2d_over_patches import is_over_patches, over_patches
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import Op, Tensor
+from arm_tosa_core.tosa.ir import Op
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from ..accelerators import MAX_STRIDE
-from ..native.conv2d import is_over_patches
-from .inserter import Inserter
 
 #: Beyond it Vela writes a dilation's zeros into the weights; a stride beyond ``MAX_STRIDE`` it unrolls.
 _NATIVE_DILATION = 2
@@ -34,34 +32,6 @@ def _not_over_patches(op: Op) -> str | None:
     if max(op.attrs["stride"]) <= MAX_STRIDE:
         return "Vela has its stride"
     return None if is_over_patches(op) else "its weights vary, are dilated or have a zero point"
-
-
-def _over_patches(match: Match) -> Tensor:
-    """A convolution with a stride beyond 3 becomes one of stride 1 over patches, as large as the stride.
-
-    Vela has none with padding on Ethos-U55 and U65, and cuts others into single results, 196 for the patches of a
-    vision transformer: 11x11 with a stride of 4 takes 43 times the cycles of this. The kernel grows to whole patches,
-    by zeros: 7x7 with a stride of 4 becomes 2x2.
-    """
-    op, insert, graph = match.op, match.insert, match.graph
-    image, weight, *rest = op.inputs
-    assert weight.data is not None
-    outputs, height, width, channels = weight.shape
-    (down, across), (top, _, left, _) = op.attrs["stride"], op.attrs["pad"]
-    high, wide = -(-height // down), -(-width // across)  # the kernel in patches
-    rows, columns = op.output.shape[1] + high - 1, op.output.shape[2] + wide - 1
-    tensor = image
-    below, right = rows * down - image.shape[1] - top, columns * across - image.shape[2] - left
-    if top or below or left or right:
-        tensor = insert("PAD", tensor, graph.shape((0, 0, top, below, left, right, 0, 0)), rest[1])
-    tensor = insert("RESHAPE", tensor, graph.shape((image.shape[0] * rows, down, columns, across * channels)))
-    tensor = insert("TRANSPOSE", tensor, perms=(0, 2, 1, 3))
-    tensor = insert("RESHAPE", tensor, graph.shape((image.shape[0], rows, columns, down * across * channels)))
-    ends = ((0, 0), (0, high * down - height), (0, wide * across - width), (0, 0))
-    kernel = np.pad(weight.data, ends).reshape(outputs, high, down, wide, across, channels)
-    kernel = np.moveaxis(kernel, 2, 3).reshape(outputs, high, wide, -1)
-    attrs = {**op.attrs, "stride": (1, 1), "pad": (0, 0, 0, 0)}
-    return insert("CONV2D", tensor, graph.constant(kernel, weight.dtype), *rest, **attrs)
 
 
 class _Taps(NamedTuple):
@@ -158,8 +128,8 @@ def _pays(op: Op, taps: list[_Taps], spread: list[int]) -> bool:
 
 
 OVERLAPPING_PATCHES = pattern_rewrite(
-    "overlapping_patches", Stage.LEGALIZE, Pattern("CONV2D"), _over_patches, _native_stride
+    "overlapping_patches", Stage.LEGALIZE, Pattern("CONV2D"), over_patches, _native_stride
 )
 VIEWS = Rewrite("dilation_as_views", Stage.LEGALIZE, ("CONV2D",), _views)
 #: Ethos-U85 has strides beyond 3 with padding too: there it is one way among others.
-OVERLAPPING_PATCHES_U85 = Choice("overlapping_patches_u85", Pattern("CONV2D"), _over_patches, _native_stride)
+OVERLAPPING_PATCHES_U85 = Choice("overlapping_patches_u85", Pattern("CONV2D"), over_patches, _native_stride)

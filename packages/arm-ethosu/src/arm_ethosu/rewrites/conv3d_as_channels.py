@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
 from ..native.conv3d import is_native, why_no_planes
-from .inserter import Inserter
 
 
 def _native(match: Match) -> str | None:

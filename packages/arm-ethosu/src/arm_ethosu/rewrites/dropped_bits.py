@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
-
-from .inserter import Inserter
 
 _INTEGERS = (DType.INT8, DType.INT16, DType.INT32)
 _LEAST = -(1 << 31)

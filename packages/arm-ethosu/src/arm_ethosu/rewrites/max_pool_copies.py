@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from math import prod
 
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
 from arm_tosa_core.tosa.operator_classes import ASSEMBLED
@@ -14,7 +15,6 @@ from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 from arm_tosa_core.tosa.walks import through
 
 from ..constraints import is_long_average
-from .inserter import Inserter
 from .reduce_max_as_max_pool import becomes_pool
 
 

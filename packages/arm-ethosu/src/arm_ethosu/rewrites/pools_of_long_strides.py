@@ -8,12 +8,12 @@ from math import prod
 
 import numpy as np
 
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
 from ..accelerators import MAX_AXIS, MAX_STRIDE
-from .inserter import Inserter
 
 _LEAST = {DType.INT8: -128, DType.INT16: -32768}
 #: Rows and columns at most of a window.

@@ -6,11 +6,11 @@ from math import inf, prod
 
 import numpy as np
 
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
-from .inserter import Inserter
 from .reduce_max_as_max_pool import is_pool, maximum_as_pool, no_pool
 
 # The estimate is not asked about these two. It is asked about whole attentions, whose forms have this rewrite, or do

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, prod
 
 from arm_tosa_core.rewrites.by_estimate import Choice
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import Op, Tensor, fewest_axes
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
@@ -14,7 +15,6 @@ from ..accelerators import MAX_AXIS
 from ..native.transpose import NATIVE_RANK, joined_behind_one
 from ..operator_classes import AT_THE_OUTPUT
 from .graph_parts import is_factor, with_layer
-from .inserter import Inserter
 from .max_pool_copies import POOLABLE, copied, through_flat_pool
 
 #: How Ethos-U85 moves the axes of many images fastest one by one.

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.tosa import rewrite
-from arm_tosa_core.tosa.ir import DType, Tensor, joined
+from ..tosa import rewrite
+from ..tosa.ir import DType, Tensor, joined
 
 
 class Inserter(rewrite.Inserter):
