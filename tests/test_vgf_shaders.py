@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from arm_tosa_core import lower
+from arm_tosa_core import get_symmetric_quantization_config, lower, quantize_program
 from arm_tosa_core.cli.whole_payload import whole_payload
 from arm_tosa_core.support.errors import NothingDelegatedWarning, UsageError
-from arm_vgf import Buffer, Image, Sampler, Shader, VgfCompileSpec, shader
+from arm_vgf import Buffer, Image, Sampler, Shader, VgfCompileSpec, VgfQuantizer, extract_vgf, shader
 
 vgf = pytest.importorskip("arm_runtime.vgf", reason="the VGFs are run: nox builds arm-runtime-cpp")
 
@@ -231,3 +233,28 @@ def test_grid_sample_by_samplers(
 def test_without_the_option_pixels_are_gathered() -> None:
     payload, _ = _payload(_sampled("bilinear", "zeros", False), torch.rand(1, 4, H, W), torch.rand(1, 5, 7, 2))
     assert _kernels(payload) == "g"
+
+
+def test_a_pt2_is_read_by_who_does_not_have_the_shader(tmp_path: Path) -> None:
+    model = Program(lambda conv, x: conv(twice(x))).eval()
+    torch.export.save(torch.export.export(model, (_input(),)), tmp_path / "a.pt2")
+    code = "import sys; from arm_tosa_core.cli.model import load_program; print(load_program(sys.argv[1]).graph)"
+    command = [sys.executable, "-c", code, tmp_path / "a.pt2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert "arm_vgf.shader.default" in done.stdout, done.stderr
+    command[2] = code.replace("print(", "print(*").replace(".graph", ".module()(__import__('torch').ones(1, 6, 10, 4))")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert "the PyTorch function of shader 'tests.test_vgf_shaders.twice' is not here: import the module" in done.stderr
+
+
+def test_a_quantized_grid_sample_by_a_sampler() -> None:
+    """Its pixels are reals for the sampler, and quantized behind it."""
+    generator = torch.Generator().manual_seed(0)
+    samples = [(torch.rand(1, 3, H, W, generator=generator), torch.rand(1, 5, 7, 2, generator=generator) * 2 - 1)]
+    spec = VgfCompileSpec(samplers=True)
+    quantizer = VgfQuantizer(spec).set_global(get_symmetric_quantization_config())
+    program = torch.export.export(Program(_sampled("bilinear", "border", False)).eval(), samples[0])
+    quantized = quantize_program(program, quantizer, samples * 4).converted
+    lowered = lower(torch.export.export(quantized, samples[0]), spec)
+    (made,) = vgf.run(extract_vgf(lowered.buffer)[0], [x.numpy() for x in samples[0]])
+    np.testing.assert_allclose(made, quantized(*samples[0]).detach().numpy(), atol=0.05)

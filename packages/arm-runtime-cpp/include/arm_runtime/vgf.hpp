@@ -124,6 +124,27 @@ enum class Tuning : uint8_t {
 /// The tuning of that name: "on", "off", "always"; "1" and "0" are on and off. Throws Error.
 Tuning tuning_named(const std::string& name);
 
+/// What Arm's neural accelerators count while a graph runs, where a device has
+/// VK_ARM_data_graph_neural_accelerator_statistics.
+enum class Counting : uint8_t {
+    kOff,
+    kMode0,  ///< VK_NEURAL_ACCELERATOR_STATISTICS_MODE_STATISTICS_0_ARM
+    kMode1,
+};
+
+/// The mode of that name: "off", "0", "1". Throws Error.
+Counting counting_named(const std::string& name);
+
+/// What a neural accelerator tells of a graph. Its bytes have formats of the accelerator's own,
+/// which Arm's tools read.
+struct Statistic {
+    std::string segment;
+    /// "debug database" and "statistics info", which do not change, and "statistics": of the last
+    /// run.
+    std::string kind;
+    std::vector<uint8_t> bytes;
+};
+
 /// For tests of this library alone.
 struct TestOptions {
     int variant = -1;          ///< of every kernel, in place of what is fastest; -1: none
@@ -142,6 +163,8 @@ struct Options {
     /// "[2, 4]". Names are sizes that runs choose; their bounds follow: "[n, 2*m+1] [m] n=1..8
     /// m=2..16". Of a file that leaves none open it does not matter.
     std::string sizes;
+    /// Loading fails if the device cannot count.
+    Counting statistics = Counting::kOff;
     TestOptions test;
 };
 
@@ -196,6 +219,10 @@ class Session {
     /// there before the first run. Throws Error: there is no such number, or `bytes` are not as
     /// many as it takes.
     void set_push_constants(size_t index, const void* data, size_t bytes);
+
+    /// What the device counted, if the options asked for it, segment by segment; empty otherwise.
+    /// Throws Error: the device failed.
+    std::vector<Statistic> statistics() const;
 
     /// Throws Error: this process was forked from the one that loaded the program, and cannot run
     /// it. Whoever locks a mutex of their own around `run` calls this first.

@@ -43,6 +43,9 @@ typedef struct arm_vgf_options {
     const char* sizes; /* shapes of the inputs, where the file leaves sizes open (-1): "[2, 4]"; or
                           with names and their bounds, for sizes that runs choose:
                           "[n, 4] [n] n=1..8"; NULL: the file must leave none open */
+    const char* statistics; /* of Arm's neural accelerators: "0" or "1", the modes of
+                               VK_ARM_data_graph_neural_accelerator_statistics, where the device has
+                               that; NULL or "off": none */
 } arm_vgf_options;
 
 /* Texts live as long as the process. */
@@ -163,6 +166,21 @@ typedef struct arm_vgf_event {
 ARM_VGF_EXPORT size_t arm_vgf_profile(arm_vgf_session* session);
 /* An event of the last run. 0, or -1: it failed. */
 ARM_VGF_EXPORT int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* event);
+
+/* What a neural accelerator tells of a graph, in a format of its own, which Arm's tools read. */
+typedef struct arm_vgf_statistic {
+    size_t size;
+    const char* segment;
+    const char* kind; /* "debug database", "statistics info"; "statistics": of the last run */
+    const void* data; /* until the next call of arm_vgf_statistics, or the session's end */
+    size_t bytes;
+} arm_vgf_statistic;
+
+/* Reads what there is now, and returns how many. 0: the options asked for none, or it failed. */
+ARM_VGF_EXPORT size_t arm_vgf_statistics(arm_vgf_session* session);
+/* 0, or -1: it failed. */
+ARM_VGF_EXPORT int arm_vgf_get_statistic(arm_vgf_session* session, size_t index,
+                                         arm_vgf_statistic* statistic);
 
 /* The compute engine's plan, as JSON: a list of dispatches with kernel, operators, shape, bytes and
    multiplications. Of another engine: "[]". It lives as long as the session. NULL: it failed. */

@@ -59,6 +59,20 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Statistic:
+    """What a neural accelerator tells of a graph, in a format of its own, which Arm's tools read.
+
+    Attributes:
+        segment: of the program.
+        kind: ``debug database`` and ``statistics info``, which do not change, and ``statistics``: of the last run.
+    """
+
+    segment: str
+    kind: str
+    data: bytes
+
+
+@dataclass(frozen=True)
 class Device:
     """A device, and who runs graphs on it: ``engine``, and why, as a sentence."""
 
@@ -74,8 +88,11 @@ class _Sized(ctypes.Structure):
         super().__init__(ctypes.sizeof(type(self)), *values)
 
 
+_OPTIONS = ("device", "engine", "tune", "sizes", "statistics")
+
+
 class _Options(_Sized):
-    _fields_ = (("size", ctypes.c_size_t), *((name, ctypes.c_char_p) for name in ("device", "engine", "tune", "sizes")))
+    _fields_ = (("size", ctypes.c_size_t), *((name, ctypes.c_char_p) for name in _OPTIONS))
 
 
 class _Device(_Sized):
@@ -146,6 +163,16 @@ class _Event(_Sized):
     )
 
 
+class _Statistic(_Sized):
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("segment", ctypes.c_char_p),
+        ("kind", ctypes.c_char_p),
+        ("data", ctypes.c_void_p),
+        ("bytes", ctypes.c_size_t),
+    )
+
+
 @dataclass(frozen=True)
 class _Call:
     """Tables of arguments without data, which take microseconds to make, and shape and type of each output."""
@@ -175,6 +202,9 @@ LIBRARY.arm_vgf_run.argtypes = (_Handle, _Arguments, ctypes.c_size_t, _Arguments
 LIBRARY.arm_vgf_profile.restype = ctypes.c_size_t
 LIBRARY.arm_vgf_profile.argtypes = (_Handle,)
 LIBRARY.arm_vgf_get_event.argtypes = (_Handle, ctypes.c_size_t, ctypes.POINTER(_Event))
+LIBRARY.arm_vgf_statistics.restype = ctypes.c_size_t
+LIBRARY.arm_vgf_statistics.argtypes = (_Handle,)
+LIBRARY.arm_vgf_get_statistic.argtypes = (_Handle, ctypes.c_size_t, ctypes.POINTER(_Statistic))
 LIBRARY.arm_vgf_plan.restype = ctypes.c_char_p
 LIBRARY.arm_vgf_plan.argtypes = (_Handle,)
 
@@ -192,11 +222,12 @@ def _options(
     engine: str | None,
     tune: str | None = None,
     sizes: str | Sequence[Sequence[int]] | None = None,
+    statistics: str | int | None = None,
 ) -> _Options:
     if sizes is not None and not isinstance(sizes, str):
         sizes = " ".join(str(list(shape)) for shape in sizes)
-    given = (None if device is None else str(device), engine, tune, sizes)
-    return _Options(*(None if option is None else option.encode() for option in given))
+    given = (device, engine, tune, sizes, statistics)
+    return _Options(*(None if option is None else str(option).encode() for option in given))
 
 
 def find_device(device: str | int | None = None, engine: str | None = None) -> Device:
@@ -222,6 +253,8 @@ class Session:
         sizes: the shapes of the inputs, in order, of a file that leaves sizes open (-1). Or a text of them with names
             for sizes that runs choose, and the names' bounds: ``"[n, 2*m+1] [m] n=1..8 m=2..16"``. Of a file that
             leaves none open it does not matter.
+        statistics: what Arm's neural accelerators count, for ``statistics()``: ``0`` or ``1``, the modes of
+            VK_ARM_data_graph_neural_accelerator_statistics. Loading fails if the device cannot. Without: ``off``.
 
     Attributes:
         device: the device's name.
@@ -243,13 +276,16 @@ class Session:
         engine: str | None = None,
         tune: str | None = None,
         sizes: str | Sequence[Sequence[int]] | None = None,
+        statistics: str | int | None = None,
     ) -> None:
         if not isinstance(vgf, bytes | bytearray | memoryview):
             raise TypeError(f"a VGF's bytes are needed, not {type(vgf).__name__}; of a file: Path(...).read_bytes()")
         data = bytes(vgf)
-        self._opened = LIBRARY.arm_vgf_open(data, len(data), ctypes.byref(_options(device, engine, tune, sizes)))
+        options = _options(device, engine, tune, sizes, statistics)
+        self._opened = LIBRARY.arm_vgf_open(data, len(data), ctypes.byref(options))
         if not self._opened:
             raise VgfError(text(LIBRARY.arm_vgf_last_error()))
+        self._counts = statistics is not None and str(statistics) != "off"
         info = self._info()
         self.device: str = text(info.device)
         self.engine: str = text(info.engine)
@@ -379,6 +415,23 @@ class Session:
         for index, event in enumerate(events):
             _checked(LIBRARY.arm_vgf_get_event(self._handle, index, ctypes.byref(event)))
         return [Event(text(e.name), bool(e.on_device), e.begin, e.end) for e in events]
+
+    def statistics(self) -> list[Statistic]:
+        """What the device's neural accelerator counted; empty unless ``statistics`` was given.
+
+        Raises:
+            VgfError: the device failed.
+        """
+        count = LIBRARY.arm_vgf_statistics(self._handle)
+        if not count and self._counts:
+            raise VgfError(text(LIBRARY.arm_vgf_last_error()))
+        found = [_Statistic() for _ in range(count)]
+        for index, statistic in enumerate(found):
+            _checked(LIBRARY.arm_vgf_get_statistic(self._handle, index, ctypes.byref(statistic)))
+        return [
+            Statistic(text(s.segment), text(s.kind), ctypes.string_at(s.data, s.bytes) if s.bytes else b"")
+            for s in found
+        ]
 
     def close(self) -> None:
         """Unloads the program; what is asked of the session afterwards is a ``VgfError``."""

@@ -28,6 +28,7 @@ struct arm_vgf_session {
     std::mutex mutex;                             ///< of what follows
     bool profiling = false;
     std::vector<vgf::Event> measured;
+    std::vector<vgf::Statistic> statistics;
 };
 
 namespace {
@@ -79,6 +80,9 @@ vgf::Options options_of(const arm_vgf_options* given) {
         if (wanted.engine != nullptr) options.engine = vgf::engine_named(wanted.engine);
         if (wanted.tune != nullptr) options.tuning = vgf::tuning_named(wanted.tune);
         if (wanted.sizes != nullptr) options.sizes = wanted.sizes;
+        if (wanted.statistics != nullptr) {
+            options.statistics = vgf::counting_named(wanted.statistics);
+        }
     }
     return options;
 }
@@ -212,6 +216,26 @@ int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* eve
         const std::lock_guard<std::mutex> lock(session->mutex);
         const vgf::Event& found = at(session->measured, index, "event");
         write_struct(event, {0, found.name, found.on_device ? 1 : 0, found.begin, found.end});
+    });
+}
+
+size_t arm_vgf_statistics(arm_vgf_session* session) {
+    size_t count = 0;
+    succeeds([&] {
+        std::vector<vgf::Statistic> found = checked(session).session.statistics();
+        const std::lock_guard<std::mutex> lock(session->mutex);
+        session->statistics = std::move(found);
+        count = session->statistics.size();
+    });
+    return count;
+}
+
+int arm_vgf_get_statistic(arm_vgf_session* session, size_t index, arm_vgf_statistic* statistic) {
+    return status_of([&] {
+        const std::lock_guard<std::mutex> lock(checked(session).mutex);
+        const vgf::Statistic& found = at(session->statistics, index, "statistic");
+        write_struct(statistic, {0, found.segment.c_str(), found.kind.c_str(), found.bytes.data(),
+                                 found.bytes.size()});
     });
 }
 

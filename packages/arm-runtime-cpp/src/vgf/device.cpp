@@ -157,7 +157,13 @@ void Device::create_for_graphs(const Instance::Candidate& chosen) {
     features.add(graphs);
     ReplicatedCompositesFeatures composites;
     if (chosen.has("VK_EXT_shader_replicated_composites")) features.add(composites);
+    StatisticsFeatures statistics;
+    if (chosen.has(kStatisticsExtension)) {
+        extensions.push_back(kStatisticsExtension);
+        features.add(statistics);
+    }
     features.ask(chosen.handle);
+    has_statistics_ = statistics.statistics == VK_TRUE;
     if (!tensors.tensors || !graphs.data_graph) {
         throw Error(name_ + " has the Arm extensions without their features");
     }

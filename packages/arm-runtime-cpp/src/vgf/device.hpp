@@ -65,6 +65,8 @@ class Device {
     /// Whether samplers interpolate between texels of this format.
     bool filters(vk::Format format) const;
     const TensorProperties& tensor_limits() const { return tensor_limits_; }
+    /// Whether its neural accelerator counts what it does.
+    bool has_statistics() const { return has_statistics_; }
     uint32_t queue_family() const { return queue_family_; }
     bool runs_shaders() const { return runs_shaders_; }
     /// Whether it is a software renderer, whose threads need the processors.
@@ -111,6 +113,7 @@ class Device {
     uint64_t max_buffer_range_ = 0;
     uint32_t max_workgroup_ = 0;
     TensorProperties tensor_limits_;
+    bool has_statistics_ = false;
     vk::PhysicalDeviceMemoryProperties memory_;
     uint32_t queue_family_ = 0;
     bool runs_shaders_ = false;

@@ -34,6 +34,9 @@ class Engine {
     /// program that takes some must have them all before it runs.
     virtual void push(uint32_t segment, const uint8_t* bytes) = 0;
 
+    /// See Session::statistics.
+    virtual std::vector<Statistic> statistics() const { return {}; }
+
     /// Of the compute engine: the kernels that run, in the order of the profile's events; where
     /// sizes vary, those of each size.
     virtual std::vector<const Dispatch*> dispatches() const { return {}; }
@@ -45,7 +48,8 @@ class Engine {
 
 /// On VK_ARM_data_graph, of the device or of Arm's emulation layer. It keeps nothing of the file
 /// but the program.
-std::unique_ptr<Engine> make_native_engine(Device& device, const ParsedFile& file);
+std::unique_ptr<Engine> make_native_engine(Device& device, const ParsedFile& file,
+                                           Counting counting = Counting::kOff);
 
 /// Graphs of a program's only segment in place of that of its code: one for each of its sizes.
 struct Graphs {

@@ -34,6 +34,13 @@ Tuning tuning_named(const std::string& name) {
     throw Error("there is no VGF tuning '" + name + "': it is on, off or always");
 }
 
+Counting counting_named(const std::string& name) {
+    if (name == "off") return Counting::kOff;
+    if (name == "0") return Counting::kMode0;
+    if (name == "1") return Counting::kMode1;
+    throw Error("there are no VGF statistics '" + name + "': they are off, 0 or 1");
+}
+
 Options options_from_environment() {
     Options options;
     options.device = variable("ARM_VGF_DEVICE");

@@ -57,14 +57,14 @@ void check_device(const Device& device, const Program& program, const Segment& s
 }  // namespace
 
 Pipeline::Pipeline(Device& device, const Program& program, uint32_t segment,
-                   const SegmentCode& code)
+                   const SegmentCode& code, Counting counting)
     : device_(device), program_(program), index_(segment), segment_(program.segments[segment]) {
     make_layout();
     module_ = {device.vulkan(), vk::ShaderModuleCreateInfo()
                                     .setCodeSize(code.count * sizeof(uint32_t))
                                     .setPCode(code.words)};
     try {
-        if (const auto* graph = segment_.graph()) make_graph(*graph, code);
+        if (const auto* graph = segment_.graph()) make_graph(*graph, code, counting);
         if (const auto* shader = segment_.shader()) make_shader(*shader, code);
     } catch (const Error& error) {
         throw Error(text_of(segment_, index_) + ": " + error.what());
@@ -101,7 +101,7 @@ void Pipeline::make_layout() {
     layout_ = {device_.vulkan(), info};
 }
 
-void Pipeline::make_graph(const GraphSegment& graph, const SegmentCode& code) {
+void Pipeline::make_graph(const GraphSegment& graph, const SegmentCode& code, Counting counting) {
     const ArmCalls& arm = device_.arm();
     const size_t bindings = segment_.bindings.size();
     std::vector<TensorDescription> tensors(bindings + graph.constants.size());
@@ -128,6 +128,10 @@ void Pipeline::make_graph(const GraphSegment& graph, const SegmentCode& code) {
     module.constant_count = static_cast<uint32_t>(constants.size());
     module.constants = constants.data();
     GraphPipelineCreateInfo info;
+    PipelineStatisticsCreateInfo allowed;
+    SessionStatisticsCreateInfo counted;
+    counted.mode = static_cast<uint32_t>(counting);
+    if (counting != Counting::kOff) module.pNext = &allowed;
     info.pNext = &module;
     info.layout = *layout_;
     info.resource_count = static_cast<uint32_t>(resources.size());
@@ -138,6 +142,7 @@ void Pipeline::make_graph(const GraphSegment& graph, const SegmentCode& code) {
           "vkCreateDataGraphPipelinesARM");
     pipeline_ = vk::raii::Pipeline(device_.vulkan(), pipeline);
     GraphSessionCreateInfo session;
+    if (counting != Counting::kOff) session.pNext = &counted;
     session.pipeline = pipeline;
     session_ = make<GraphSessionHandle>(device_.vulkan(), arm.CreateDataGraphPipelineSessionARM,
                                         arm.DestroyDataGraphPipelineSessionARM, session,
@@ -187,6 +192,27 @@ std::vector<Scratch> Pipeline::scratch() const {
         }
     }
     return needs;
+}
+
+void Pipeline::describe_statistics(std::vector<Statistic>& statistics) const {
+    if (!segment_.graph()) return;
+    const char* const call = "vkGetDataGraphPipelinePropertiesARM";
+    const auto ask =
+        reinterpret_cast<GetDataGraphPipelinePropertiesARM>(device_.vulkan().getProcAddr(call));
+    if (ask == nullptr) throw Error(std::string("the Vulkan driver has no ") + call);
+    GraphPipelineInfo pipeline;
+    pipeline.pipeline = *pipeline_;
+    for (const auto& [property, kind] : {std::pair(kDebugDatabase, "debug database"),
+                                         std::pair(kStatisticsInfo, "statistics info")}) {
+        GraphPipelineProperty found;
+        found.property = property;
+        check(ask(*device_.vulkan(), &pipeline, 1, &found), call);
+        std::vector<uint8_t> bytes(found.size);
+        found.data = bytes.data();
+        if (!bytes.empty()) check(ask(*device_.vulkan(), &pipeline, 1, &found), call);
+        bytes.resize(std::min(bytes.size(), found.size));
+        statistics.push_back({segment_.name, kind, std::move(bytes)});
+    }
 }
 
 void Pipeline::bind(const ResourceMemory& memory) {

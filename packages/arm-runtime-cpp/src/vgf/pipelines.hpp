@@ -13,10 +13,14 @@ class Pipeline {
   public:
     /// Compiles a segment of `program`, which must outlive it; the code need not. Throws Error,
     /// with the segment's name, if the driver refuses it.
-    Pipeline(Device& device, const Program& program, uint32_t segment, const SegmentCode& code);
+    Pipeline(Device& device, const Program& program, uint32_t segment, const SegmentCode& code,
+             Counting counting = Counting::kOff);
 
     /// What its graph needs while it runs; nothing for a shader.
     std::vector<Scratch> scratch() const;
+
+    /// Properties of its graph's pipeline that say how to read what the accelerator counts.
+    void describe_statistics(std::vector<Statistic>& statistics) const;
 
     /// Points its descriptors at the program's resources, which have memory by now.
     void bind(const ResourceMemory& memory);
@@ -28,7 +32,7 @@ class Pipeline {
 
   private:
     void make_layout();
-    void make_graph(const GraphSegment& graph, const SegmentCode& code);
+    void make_graph(const GraphSegment& graph, const SegmentCode& code, Counting counting);
     void make_shader(const ShaderSegment& shader, const SegmentCode& code);
 
     Device& device_;

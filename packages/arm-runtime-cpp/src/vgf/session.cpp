@@ -97,6 +97,11 @@ class Session::Impl {
             throw Error(std::string("the engine `") + name_of(device_.engine()) +
                         "` does not run files with unknown sizes (-1): use the engine `compute`");
         }
+        if (options.statistics != Counting::kOff && device_.engine() == EngineKind::kCompute) {
+            throw Error(
+                "the engine `compute` has no statistics of a neural accelerator: leave them off; "
+                "profiles tell how long each kernel takes");
+        }
         Graphs graphs;
         if (graph) {
             graphs = {sizes_.count(), [&](size_t number) -> const Graph& {
@@ -107,7 +112,7 @@ class Session::Impl {
         with_errors([&] {
             engine_ = device_.engine() == EngineKind::kCompute
                           ? make_tuned_engine(device_, file, options, graphs)
-                          : make_native_engine(device_, file);
+                          : make_native_engine(device_, file, options.statistics);
             device_.cache().save();
             device_.facts().save();
         });
@@ -190,6 +195,12 @@ class Session::Impl {
         const std::lock_guard<std::mutex> lock(running_);
         engine_->push(push_segments_[index], static_cast<const uint8_t*>(data));
         push_given_[index] = true;
+    }
+
+    std::vector<Statistic> statistics() {
+        require_same_process();
+        const std::lock_guard<std::mutex> lock(running_);
+        return with_errors([&] { return engine_->statistics(); });
     }
 
     Device& device() const { return device_; }
@@ -280,6 +291,8 @@ const std::string& Session::device() const { return impl_->device().name(); }
 EngineKind Session::engine() const { return impl_->device().engine(); }
 const std::string& Session::plan() const { return impl_->plan(); }
 const std::string& Session::engine_reason() const { return impl_->engine_reason(); }
+
+std::vector<Statistic> Session::statistics() const { return impl_->statistics(); }
 
 const std::vector<PushConstantInfo>& Session::push_constants() const {
     return impl_->push_constants();

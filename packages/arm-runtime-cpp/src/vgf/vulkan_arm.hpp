@@ -1,6 +1,7 @@
-// What this runtime uses of VK_ARM_tensors and VK_ARM_data_graph, which Debian 12's vulkan_core.h
-// lacks. Numbers and layouts are those of the Vulkan registry (vk.xml 1.4, spec version 1 of both
-// extensions); the names are ours, so that newer headers do not clash.
+// What this runtime uses of VK_ARM_tensors, VK_ARM_data_graph and
+// VK_ARM_data_graph_neural_accelerator_statistics, which Debian 12's vulkan_core.h lacks. Numbers
+// and layouts are those of the Vulkan registry (vk.xml 1.4, spec version 1 of all extensions); the
+// names are ours, so that newer headers do not clash.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -15,6 +16,7 @@ VK_DEFINE_NON_DISPATCHABLE_HANDLE(GraphSessionHandle)
 
 constexpr const char* kTensorsExtension = "VK_ARM_tensors";
 constexpr const char* kDataGraphExtension = "VK_ARM_data_graph";
+constexpr const char* kStatisticsExtension = "VK_ARM_data_graph_neural_accelerator_statistics";
 
 constexpr auto kDescriptorTensor = static_cast<VkDescriptorType>(1000460000);
 constexpr auto kBindPointDataGraph = static_cast<VkPipelineBindPoint>(1000507000);
@@ -158,10 +160,41 @@ struct BindGraphSessionMemoryInfo : Chained<1000507005> {
     VkDeviceSize offset = 0;
 };
 
+/// Where a graph's session leaves what the neural accelerator counts.
+constexpr uint32_t kBindPointStatistics = 1000676000;
+// Properties of a pipeline, which say how to read that.
+constexpr uint32_t kDebugDatabase = 1000676000;
+constexpr uint32_t kStatisticsInfo = 1000676001;
+
+struct PipelineStatisticsCreateInfo : Chained<1000676000> {
+    VkBool32 allow = VK_TRUE;
+};
+
+struct SessionStatisticsCreateInfo : Chained<1000676001> {
+    uint32_t mode = 0;  // 0: none; 1 and 2: what the extension calls 0 and 1
+};
+
+struct StatisticsFeatures : Chained<1000676002> {
+    VkBool32 statistics = VK_FALSE;
+};
+
+struct GraphPipelineInfo : Chained<1000507009> {
+    VkPipeline pipeline = VK_NULL_HANDLE;
+};
+
+struct GraphPipelineProperty : Chained<1000507008> {
+    uint32_t property = 0;
+    VkBool32 is_text = VK_FALSE;
+    size_t size = 0;
+    void* data = nullptr;
+};
+
 // The layouts that a C compiler gives the registry's structures on a 64-bit machine.
 static_assert(sizeof(void*) != 8 ||
               (sizeof(TensorDescription) == 56 && sizeof(TensorProperties) == 88 &&
-               sizeof(GraphPipelineCreateInfo) == 48 && sizeof(BindGraphSessionMemoryInfo) == 48));
+               sizeof(GraphPipelineCreateInfo) == 48 && sizeof(GraphPipelineProperty) == 40 &&
+               sizeof(SessionStatisticsCreateInfo) == 24 &&
+               sizeof(BindGraphSessionMemoryInfo) == 48));
 
 // Signatures, by the name of the entry point without "vk".
 using CreateTensorARM = VkResult(VKAPI_PTR*)(VkDevice, const TensorCreateInfo*,
@@ -191,6 +224,8 @@ using GetDataGraphPipelineSessionMemoryRequirementsARM =
     void(VKAPI_PTR*)(VkDevice, const GraphSessionMemoryRequirementsInfo*, VkMemoryRequirements2*);
 using BindDataGraphPipelineSessionMemoryARM =
     VkResult(VKAPI_PTR*)(VkDevice, uint32_t, const BindGraphSessionMemoryInfo*);
+using GetDataGraphPipelinePropertiesARM = VkResult(VKAPI_PTR*)(VkDevice, const GraphPipelineInfo*,
+                                                               uint32_t, GraphPipelineProperty*);
 using CmdDispatchDataGraphARM = void(VKAPI_PTR*)(VkCommandBuffer, GraphSessionHandle, const void*);
 
 }  // namespace arm_runtime::vgf

@@ -1,13 +1,16 @@
 // A libvulkan.so.1 for tests, in front of the one that WATCHED_LOADER names: says on stderr which
 // instances and devices are made and destroyed, which of them have robustBufferAccess, and when
 // memory is allocated and pipelines are compiled; has no function of the name WATCHED_MISSING; the
-// one named WATCHED_FAILING, of those below that can be, fails.
+// one named WATCHED_FAILING, of those below that can be, fails. With WATCHED_STATISTICS, devices
+// have a neural accelerator that counts: see counting_device.hpp.
 #include <dlfcn.h>
 #include <vulkan/vulkan_core.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "counting_device.hpp"
 
 namespace {
 
@@ -125,6 +128,10 @@ bool is_watched(const char* name, PFN_vkVoidFunction& found) {
     if (is_named("WATCHED_MISSING", name)) return true;
     for (const Watched& one : functions) {
         if (std::strcmp(one.name, name) == 0) found = one.function;
+    }
+    if (std::getenv("WATCHED_STATISTICS") != nullptr) {
+        const auto counting = counting_function(name, real<PFN_vkVoidFunction>);
+        if (counting != nullptr) found = counting;
     }
     return found != nullptr;
 }

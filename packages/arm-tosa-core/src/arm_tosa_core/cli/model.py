@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..plugin.entry_points import rule_modules
 from ..support.errors import UsageError
 from .files import EXPORT, read, schema_of, why_no_program
 from .report import say
@@ -108,6 +109,7 @@ def _load_pt2(path: Path, trust: bool) -> ExportedProgram:
 
     from ..compat.torch_pt2 import CodeInFile, load_pt2
 
+    rule_modules()  # which bring the operators of installed packages that the file may have
     try:
         try:
             return load_pt2(data)
