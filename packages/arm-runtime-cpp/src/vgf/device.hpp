@@ -113,10 +113,10 @@ class Device {
     uint64_t max_buffer_range_ = 0;
     uint32_t max_workgroup_ = 0;
     TensorProperties tensor_limits_;
-    bool has_statistics_ = false;
     vk::PhysicalDeviceMemoryProperties memory_;
     uint32_t queue_family_ = 0;
     bool runs_shaders_ = false;
+    bool has_statistics_ = false;
     vk::PhysicalDeviceType type_;
     uint32_t vendor_;
     std::string driver_;

@@ -81,7 +81,7 @@ class NativeEngine : public Engine {
 
     /// Gives a graph's session memory for what is counted, which the host sees.
     void count(Device& device, const Scratch& needs) {
-        Counter& counter = counters_.emplace_back(
+        const Counter& counter = counters_.emplace_back(
             Counter{needs.segment, needs.needs.size,
                     device.allocate(needs.needs.size, needs.needs.memoryTypeBits, kHostMemory,
                                     vk::MemoryPropertyFlagBits::eHostCached)});

@@ -14,8 +14,6 @@ using namespace arm_runtime::vgf;
 
 namespace {
 
-PFN_vkVoidFunction (*find_real)(const char*) = nullptr;
-
 constexpr uint64_t kBytes = 64;  // of what is counted, for each of two objects
 
 struct Counted {
@@ -24,16 +22,26 @@ struct Counted {
     uint32_t object;
 };
 
-std::map<GraphSessionHandle, uint32_t> modes;
-std::map<VkDeviceMemory, uint8_t*> mapped;
-std::vector<Counted> counted;
-uint32_t runs = 0;
+struct State {
+    PFN_vkVoidFunction (*find_real)(const char*) = nullptr;
+    std::map<GraphSessionHandle, uint32_t> modes;
+    std::map<VkDeviceMemory, uint8_t*> mapped;
+    std::vector<Counted> counted;
+    uint32_t runs = 0;
+};
+
+State& state() {
+    static State one;
+    return one;
+}
 
 void say(const std::string& event) { std::fprintf(stderr, "watched: %s\n", event.c_str()); }
 
 template <typename Function>
 Function core(const char* name) {
-    return reinterpret_cast<Function>(find_real(name));
+    const auto find = state().find_real;
+    if (find == nullptr) std::abort();
+    return reinterpret_cast<Function>(find(name));
 }
 
 template <typename Function>
@@ -48,6 +56,7 @@ class Unlinked {
   public:
     explicit Unlinked(const void* head) {
         const auto type = Structure().sType;
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): it is as before afterwards
         auto* one = const_cast<VkBaseOutStructure*>(static_cast<const VkBaseOutStructure*>(head));
         for (; one != nullptr && one->pNext != nullptr; one = one->pNext) {
             if (one->pNext->sType != type) continue;
@@ -69,6 +78,7 @@ class Unlinked {
     VkBaseOutStructure* found_ = nullptr;
 };
 
+// NOLINTBEGIN(misc-const-correctness): the signatures are Vulkan's
 VkResult VKAPI_CALL extensions(VkPhysicalDevice physical, const char* layer, uint32_t* count,
                                VkExtensionProperties* properties) {
     const auto real =
@@ -77,7 +87,7 @@ VkResult VKAPI_CALL extensions(VkPhysicalDevice physical, const char* layer, uin
     real(physical, layer, &all, nullptr);
     std::vector<VkExtensionProperties> found(all + 1);
     real(physical, layer, &all, found.data());
-    std::strcpy(found[all].extensionName, kStatisticsExtension);
+    std::snprintf(found[all].extensionName, VK_MAX_EXTENSION_NAME_SIZE, "%s", kStatisticsExtension);
     if (properties != nullptr) {
         std::copy_n(found.begin(), std::min<size_t>(*count, found.size()), properties);
     }
@@ -89,7 +99,9 @@ void VKAPI_CALL features(VkPhysicalDevice physical, VkPhysicalDeviceFeatures2* a
     const Unlinked<StatisticsFeatures> statistics(asked);
     core<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(physical, asked);
     if (statistics.get() != nullptr) {
-        statistics.get()->statistics = std::strcmp(std::getenv("WATCHED_STATISTICS"), "none") != 0;
+        const char* const wanted = std::getenv("WATCHED_STATISTICS");
+        const bool none = wanted == nullptr || std::strcmp(wanted, "none") == 0;
+        statistics.get()->statistics = none ? VK_FALSE : VK_TRUE;
     }
 }
 
@@ -126,7 +138,7 @@ VkResult VKAPI_CALL create_session(VkDevice device, const GraphSessionCreateInfo
     const Unlinked<SessionStatisticsCreateInfo> statistics(info);
     const VkResult result = of_device<CreateDataGraphPipelineSessionARM>(
         device, "vkCreateDataGraphPipelineSessionARM")(device, info, allocator, session);
-    if (statistics.get() != nullptr) modes[*session] = statistics.get()->mode;
+    if (statistics.get() != nullptr) state().modes[*session] = statistics.get()->mode;
     return result;
 }
 
@@ -134,7 +146,7 @@ VkResult VKAPI_CALL bind_points(VkDevice device, const BindPointRequirementsInfo
                                 uint32_t* count, BindPointRequirement* points) {
     const auto real = of_device<GetDataGraphPipelineSessionBindPointRequirementsARM>(
         device, "vkGetDataGraphPipelineSessionBindPointRequirementsARM");
-    if (modes.count(info->session) == 0) return real(device, info, count, points);
+    if (state().modes.count(info->session) == 0) return real(device, info, count, points);
     uint32_t all = 0;
     real(device, info, &all, nullptr);
     if (points != nullptr) {
@@ -159,7 +171,7 @@ void VKAPI_CALL memory_needs(VkDevice device, const GraphSessionMemoryRequiremen
 VkResult VKAPI_CALL bind_memory(VkDevice device, uint32_t count,
                                 const BindGraphSessionMemoryInfo* infos) {
     if (count == 1 && infos->point == kBindPointStatistics) {
-        counted.push_back({infos->memory, infos->offset, infos->object});
+        state().counted.push_back({infos->memory, infos->offset, infos->object});
         return VK_SUCCESS;
     }
     return of_device<BindDataGraphPipelineSessionMemoryARM>(
@@ -170,18 +182,19 @@ VkResult VKAPI_CALL map_memory(VkDevice device, VkDeviceMemory memory, VkDeviceS
                                VkDeviceSize size, VkMemoryMapFlags flags, void** data) {
     const VkResult result =
         core<PFN_vkMapMemory>("vkMapMemory")(device, memory, offset, size, flags, data);
-    if (result == VK_SUCCESS) mapped[memory] = static_cast<uint8_t*>(*data) - offset;
+    if (result == VK_SUCCESS) state().mapped[memory] = static_cast<uint8_t*>(*data) - offset;
     return result;
 }
 
 VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos,
                            VkFence fence) {
-    ++runs;
-    for (const Counted& one : counted) {
-        if (mapped.count(one.memory) == 0) continue;
-        const uint32_t mode = modes.empty() ? 0 : modes.begin()->second;
-        std::snprintf(reinterpret_cast<char*>(mapped[one.memory] + one.offset), kBytes,
-                      "mode %u, object %u, run %u", mode, one.object, runs);
+    State& s = state();
+    ++s.runs;
+    for (const Counted& one : s.counted) {
+        if (s.mapped.count(one.memory) == 0) continue;
+        const uint32_t mode = s.modes.empty() ? 0 : s.modes.begin()->second;
+        std::snprintf(reinterpret_cast<char*>(s.mapped[one.memory] + one.offset), kBytes,
+                      "mode %u, object %u, run %u", mode, one.object, s.runs);
     }
     return core<PFN_vkQueueSubmit>("vkQueueSubmit")(queue, count, infos, fence);
 }
@@ -199,6 +212,8 @@ VkResult VKAPI_CALL properties(VkDevice, const GraphPipelineInfo*, uint32_t coun
     return VK_SUCCESS;
 }
 
+// NOLINTEND(misc-const-correctness)
+
 struct Entry {
     const char* name;
     PFN_vkVoidFunction function;
@@ -212,7 +227,7 @@ Entry entry(const char* name, Function function) {
 }  // namespace
 
 PFN_vkVoidFunction counting_function(const char* name, PFN_vkVoidFunction (*real)(const char*)) {
-    find_real = real;
+    state().find_real = real;
     static const Entry entries[] = {
         entry("vkEnumerateDeviceExtensionProperties", extensions),
         entry("vkGetPhysicalDeviceFeatures2", features),
