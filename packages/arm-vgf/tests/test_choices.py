@@ -14,12 +14,14 @@ from arm_tosa_core.tosa.reference_model import run
 from arm_tosa_core.tosa.serializer import serialize
 from arm_vgf import VgfCompileSpec
 from arm_vgf.bands_of_rows import BANDS_OF_ROWS
+from arm_vgf.layout_of_inputs import LAYOUT_OF_INPUT
 from arm_vgf.moves_by_convolution import CHANNELS_BY_CONVOLUTION
 from arm_vgf.pixel_shuffle import PIXEL_SHUFFLE
 from arm_vgf.strided_convolutions import OVER_PATCHES
 
 SPEC = VgfCompileSpec().tosa_spec
-KINDS = {DType.INT8: np.int8, DType.INT16: np.int16}
+KINDS = {DType.INT8: np.int8, DType.INT16: np.int16, DType.FP32: np.float32}
+INTEGERS = (DType.INT8, DType.INT16)
 SAME = None
 Shape = tuple[int, ...]
 
@@ -51,7 +53,7 @@ def left(graph: Graph, choice: Choice) -> str:
     ],
 )
 def test_pixel_shuffle(image: Shape, parted: Shape, perms: Shape, whole: Shape, wanted: str | None) -> None:
-    for dtype in KINDS:
+    for dtype in INTEGERS:
         graph = Graph()
         x = graph.append("RESHAPE", [graph.input("x", image, dtype), graph.shape(parted)]).output
         y = graph.append("TRANSPOSE", [x], {"perms": perms}).output
@@ -78,7 +80,7 @@ def test_pixel_shuffle(image: Shape, parted: Shape, perms: Shape, whole: Shape, 
     ],
 )
 def test_channels_in_another_order(image: Shape, view: Shape, perms: Shape, wanted: bool) -> None:
-    for dtype in KINDS:
+    for dtype in INTEGERS:
         graph = Graph()
         x = graph.append("RESHAPE", [graph.input("x", image, dtype), graph.shape(view)]).output
         graph.outputs = [graph.append("TRANSPOSE", [x], {"perms": perms}).output]
@@ -152,6 +154,29 @@ def test_what_has_no_bands(monkeypatch: pytest.MonkeyPatch, image: Shape) -> Non
     ],
 )
 def test_patches(image: Shape, kernel: Shape, stride: Shape, dilation: Shape, pad: Shape, wanted: bool) -> None:
-    for dtype in KINDS:
+    for dtype in INTEGERS:
         found = left(convolution(image, kernel, stride, dilation, pad, dtype), OVER_PATCHES)
         assert ("TRANSPOSE" in found) == wanted
+
+
+@pytest.mark.parametrize(
+    ("scale", "read_twice", "kept", "wanted"),
+    [
+        ((1, 1, 1, 1), False, False, "TRANSPOSE MUL CLAMP CAST"),
+        ((1, 1, 1, 5), False, False, "MUL CLAMP CAST TRANSPOSE"),
+        ((1, 1, 1, 1), True, False, "MUL CLAMP CAST TRANSPOSE ABS"),
+        ((1, 1, 1, 1), False, True, "MUL CLAMP CAST TRANSPOSE"),
+    ],
+)
+def test_the_layout_of_a_float_input(scale: Shape, read_twice: bool, kept: bool, wanted: str) -> None:
+    builder = Builder(Graph(), SPEC)
+    graph = builder.graph
+    x = graph.input("x", (1, 3, 4, 5), DType.FP32)
+    shift = graph.constant(np.zeros(1, np.int8), DType.INT8)
+    steps = builder.emit("MUL", [x, graph.constant(np.full(scale, 0.7, np.float32), DType.FP32), shift])
+    steps = builder.emit("CLAMP", [steps], min_val=-99.0, max_val=99.0)
+    integers = builder.emit("CAST", [steps], output_dtype=DType.INT8)
+    graph.outputs = [builder.emit("TRANSPOSE", [integers], perms=(0, 2, 3, 1))]
+    graph.outputs += [builder.emit("ABS", [x])] if read_twice else []
+    graph.outputs += [integers] if kept else []
+    assert left(graph, LAYOUT_OF_INPUT) == wanted

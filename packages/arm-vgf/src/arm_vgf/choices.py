@@ -11,6 +11,7 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_tosa_core.tosa.verifier import Check
 
 from .bands_of_rows import BANDS_OF_ROWS
+from .layout_of_inputs import LAYOUT_OF_INPUT
 from .moves_by_convolution import CHANNELS_BY_CONVOLUTION
 from .nx_cycles import SURROUNDINGS
 from .pixel_shuffle import PIXEL_SHUFFLE
@@ -18,7 +19,7 @@ from .rewrites import REWRITES
 from .strided_convolutions import OVER_PATCHES
 
 #: Without the estimator none of them is made.
-CHOICES: tuple[Choice, ...] = (PIXEL_SHUFFLE, CHANNELS_BY_CONVOLUTION, OVER_PATCHES, BANDS_OF_ROWS)
+CHOICES: tuple[Choice, ...] = (PIXEL_SHUFFLE, CHANNELS_BY_CONVOLUTION, OVER_PATCHES, LAYOUT_OF_INPUT, BANDS_OF_ROWS)
 
 
 def rewrites_for(estimate: CycleEstimate, spec: TosaSpecification, checks: Sequence[Check]) -> tuple[Rewrite, ...]:
