@@ -183,6 +183,10 @@ def test_images(format_: str, qualifier: str, kind: str, dtype: torch.dtype, cha
     [
         (lambda conv, x: difference(x, x), "takes one tensor twice"),
         (lambda conv, x: conv(two_results(x)[1]), "result 0 of shader .*two_results is read by nothing"),
+        (
+            lambda conv, x: ((two := two_results(x))[1], plus_one(two[0])),
+            "two_results has results that leave the program",
+        ),
     ],
 )
 def test_refused(function: Callable[..., Any], error: str) -> None:

@@ -3,6 +3,7 @@
 - Outputs come in the order of the segments that make them. ``convert_shaders`` brings them back to the graph's.
 - A result of a shader that nothing reads is left out, and the results behind it have the bindings of others. Such
   shaders are refused.
+- Of the results of one shader, outputs of the program get the bindings of those before them that are none; refused.
 - Segments do not say which operator they come from. So each shader's SPIR-V is converted with its number in the word of
   its header that names a generator, which is put back afterwards.
 """
@@ -95,11 +96,17 @@ class _Shader:
         return str(self.op.attrs["operator_name"])
 
     def require_read(self, graph: Graph) -> None:
-        """Refuses results that nothing reads.
+        """Refuses results that nothing reads, and outputs behind results that are no outputs.
 
         Raises:
             UsageError: there is one.
         """
+        numbers = [graph.outputs.index(x) if x in graph.outputs else len(graph.outputs) for x in self.op.outputs]
+        if numbers != sorted(numbers):
+            raise UsageError(
+                f"shader {self.name} has results that leave the program behind one that does not, or in another order, "
+                f"and {_TOOL} would give them wrong bindings: return those that leave first, or use two shaders"
+            )
         for number, tensor in enumerate(self.op.outputs):
             if not tensor.uses and tensor not in graph.outputs:
                 raise UsageError(
@@ -183,6 +190,8 @@ class _Program:
         """Where the converter put an output: by the shader that makes it, or, of those of graphs, by their order."""
         written = list(map(self._storage, slots))
         if id(tensor) in made:
+            if made[id(tensor)] not in written:
+                raise MiscompiledError(_TOOL, "an output that a shader makes is no output")
             return written.index(made[id(tensor)])
         graphs = [t for t in self._graph.outputs if id(t) not in made]
         places = [i for i, storage in enumerate(written) if storage not in made.values()]
