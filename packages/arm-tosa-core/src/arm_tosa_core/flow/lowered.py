@@ -22,6 +22,7 @@ from ..lowering.unwritable import require_writable_program
 from ..lowering.varying_sizes import kept_varying
 from ..plugin.entry_points import target as target_named
 from ..support import passing
+from ..support.arguments import require_kind, require_program
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, UsageError
 from ..support.garbage import without_collection
@@ -189,9 +190,11 @@ def lower(
     from ..aten.written_state import settle_state
 
     started, failures = time.perf_counter(), passing.failures()
-    options = executorch or ExecuTorchOptions()
+    options = ExecuTorchOptions() if executorch is None else executorch
+    require_kind(options, ExecuTorchOptions, "executorch")
     programs = _by_method(exported_program, {"integer_io": integer_io, "etrecord": options.etrecord is not None})
     for program in programs.values():
+        require_program(program, "lower")
         require_writable_program(program)
     spec = compile_spec_of(target)
     specs, partitioners = _specs_first(remainder)

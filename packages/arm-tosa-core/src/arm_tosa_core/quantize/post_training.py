@@ -15,6 +15,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from ..aten.functionalize import without_transforms
 from ..aten.written_state import with_own_inputs
+from ..support.arguments import require_kind, require_program
 from ..support.errors import UsageError
 from ..support.library_messages import without_torch_warnings
 from .annotate.norms_behind_layers import settle_norms
@@ -80,6 +81,7 @@ def quantize_program(
         LongTailWarning: most numbers of an input are lost in 8 bits.
         WrittenInputWarning: the model writes to an input, which the quantized one leaves as it is.
     """
+    require_program(program, "quantize_program")
     _require_single_precision(program)
     if not isinstance(quantizer, TOSAQuantizer):
         raise UsageError(
@@ -92,7 +94,10 @@ def quantize_program(
             "the quantizer has no scheme, so nothing would be quantized: call "
             "quantizer.set_global(get_symmetric_quantization_config()) first"
         )
-    switches = corrections or Corrections()
+    switches = Corrections() if corrections is None else corrections
+    require_kind(switches, Corrections, "corrections")
+    if not isinstance(samples, Iterable):
+        raise UsageError(f"samples are calls of the model, such as [inputs], not {samples!r}")
     carried = find_states(program) if states is None else resolve_states(program, states)
     quantizer = copy.copy(quantizer).set_states(carried)
     program = with_own_inputs(without_transforms(program))

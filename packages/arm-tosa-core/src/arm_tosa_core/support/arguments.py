@@ -1,0 +1,35 @@
+"""Arguments of the public functions that are of another kind than the function takes."""
+
+from __future__ import annotations
+
+from .errors import UsageError
+
+
+def require_program(value: object, function: str) -> None:
+    """Refuses a value that is no program of ``torch.export``.
+
+    Raises:
+        UsageError: says how to make one of the value.
+    """
+    from torch import nn
+    from torch.export import ExportedProgram
+
+    if isinstance(value, ExportedProgram):
+        return
+    if isinstance(getattr(value, "converted", None), nn.Module):
+        advice = "export the quantized model: torch.export.export(quantized.converted, inputs)"
+    elif isinstance(value, nn.Module):
+        advice = "export the model: torch.export.export(model.eval(), inputs)"
+    else:
+        advice = "torch.export.export(model, inputs) makes one, and torch.export.load(path) reads a .pt2"
+    raise UsageError(f"{function} takes a program of torch.export, not {type(value).__name__}: {advice}")
+
+
+def require_kind(value: object, kind: type, argument: str) -> None:
+    """Refuses a value of another type.
+
+    Raises:
+        UsageError: names the argument and the type.
+    """
+    if not isinstance(value, kind):
+        raise UsageError(f"{argument} takes {kind.__name__}(...), not {value!r}")
