@@ -245,6 +245,21 @@ def _read_otherwise(m: Maker, dtype: DType, make: Callable[[Tensor], Tensor]) ->
     return m.sum("ADD", make(x), m.pool("MAX_POOL2D", other, (8, 6), (1, 1), (0, 0, 0, 0)), 4)
 
 
+def _two_views(m: Maker, dtype: DType, make: Callable[[Tensor], Tensor]) -> Tensor:
+    """The sum of the maximum of an input in one shape, and what an operator makes of it in another."""
+    x = m.input(dtype, 1, 4, 12, 8)
+    one, other = (m.op("RESHAPE", x, m.graph.shape(shape)) for shape in ((1, 6, 8, 8), (1, 12, 4, 8)))
+    return m.sum("ADD", m.pool("MAX_POOL2D", other, (12, 4), (1, 1), (0, 0, 0, 0)), make(one), 4)
+
+
+def _choice_by_largest(m: Maker, dtype: DType) -> Tensor:
+    """Of a row of numbers, the first is replaced, as the index of the largest of each one says: a scatter."""
+    row = m.input(dtype, 1, 1, 1, 5)
+    largest = m.op("ARGMAX", m.op("RESHAPE", row, m.graph.shape((1, 5, 1, 1))), axis=2, nan_mode="PROPAGATE")
+    hit = m.op("EQUAL", m.const(I32, [[range(5)]]), m.op("RESHAPE", largest, m.graph.shape((1, 1, 5))))
+    return m.op("SELECT", hit, m.const(dtype, [[[9]]]), m.op("RESHAPE", row, m.graph.shape((1, 1, 5))))
+
+
 def _with_itself(m: Maker, name: str, dtype: DType, unit: float = 256.0, **attrs: str) -> Tensor:
     """A tensor and itself in another shape."""
     x = m.input(dtype, 1, 3, 8)
@@ -624,6 +639,9 @@ ROWS = {
     ),
     "minimum of what is read in another shape": Row(lambda m: _minimum_read_otherwise(m, I8), "ethos-u55-128"),
     "minimum of what is read in another shape, U65": Row(lambda m: _minimum_read_otherwise(m, I16), "ethos-u65-256"),
+    "minimum of one of two views": Row(
+        lambda m: _two_views(m, I16, lambda x: m.op("REDUCE_MIN", x, axis=2)), "ethos-u65-512"
+    ),
     "sum of a tensor and itself in another shape": Row(lambda m: _with_itself(m, "ADD", I8), "ethos-u55-128"),
     "difference of a tensor and itself in another shape": Row(lambda m: _with_itself(m, "SUB", I16), "ethos-u65-256"),
     "maximum of a tensor and itself in another shape": Row(
@@ -632,6 +650,10 @@ ROWS = {
     "choice from what is read in another shape": Row(
         lambda m: _read_otherwise(m, I8, lambda x: _chosen_by(m, _mask(m), x)), "ethos-u85-256"
     ),
+    "choice from one of two views": Row(
+        lambda m: _two_views(m, I8, lambda x: _chosen_by(m, _mask(m), x)), "ethos-u85-512"
+    ),
+    "choice from one of two views, by the other": Row(lambda m: _choice_by_largest(m, I16), "ethos-u85-256"),
     "choice by what is read in another shape": Row(_choice_by_mask_read_otherwise, "ethos-u85-128"),
     "CAST, RESCALE by 1 back, then a wider type": Row(
         lambda m: m.rescale(

@@ -46,13 +46,26 @@ KEPT_OUTPUT = Rewrite("kept_output", Stage.LEGALIZE, _TRANSPOSING, _kept_output,
 
 def _in_own_shape(match: Match) -> str | None:
     x = match.tensor("operand")
-    return None if any(use.name in VIEWS for use in x.uses) and not x.is_constant else "it is read in its own shape"
+    source, path = x, [x]
+    while source.producer is not None and source.producer.name in VIEWS:
+        source = source.producer.inputs[0]
+        path.append(source)
+    views = [use for tensor in path for use in tensor.uses if use.name in VIEWS and use.output not in path]
+    otherwise = any(map(partial(_shows_otherwise, x), views)) and not x.is_constant
+    return None if otherwise else "it is read in its own shape"
+
+
+def _shows_otherwise(x: Tensor, view: Op) -> bool:
+    """Whether a view, or a view of that, has another shape than a tensor, or another order of elements."""
+    if view.name != "RESHAPE" or view.output.shape != x.shape:
+        return True
+    return any(_shows_otherwise(x, use) for use in view.output.uses if use.name in VIEWS)
 
 
 def _of_copies(name: str, op: str) -> Rewrite:
-    reason = "An operand that others read in another shape is copied, because Vela would read it in that shape."
+    reason = "An operand that is one of several views, or has views, is copied: Vela would read it in another's shape."
     pattern = Pattern(op, {ANY: Pattern(name="operand")})
-    return copied(name, pattern, reason, _in_own_shape, operand="operand", copy=copy_of)
+    return copied(name, pattern, reason, _in_own_shape, operand="operand", copy=copy_of, through=VIEWS)
 
 
 def _meets_itself(match: Match) -> str | None:
