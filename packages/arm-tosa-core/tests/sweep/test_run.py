@@ -182,6 +182,34 @@ def test_a_journal_with_an_outcome_that_is_none_is_named(sweep: Sweep, tmp_path:
         sweep()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r'"param_value_internal": ?[\d.]+', '"param_value_internal": Infinity'),
+        (r'"param_value_internal": ?[\d.]+', '"param_value_internal": NaN'),
+        (r'"param_value_internal": ?[\d.]+', '"param_value_internal": 99'),
+        (r'"values": ?\[[^\]]+\]', '"values": ["x", "y", "z", "t"]'),  # Optuna looks at them when it proposes a point
+        (r'"values": ?\[[^\]]+\]', '"values": [1.0]'),
+        (r'"directions": ?\[[^\]]+\]', '"directions": [1]'),
+        (r'"directions": ?\[[^\]]+\]', '"directions": []'),
+        (r'"datetime_complete": ?"[^"]+"', '"datetime_complete": "yesterday"'),
+        (r'"constraints:latency": ?[^}]+', '"constraints:latency": "x"'),
+        (r'\\"choices\\": ?\[[^\]]+\]', r'\\"choices\\": 3'),
+    ],
+)
+def test_whatever_optuna_does_not_take_in_a_journal_is_named(
+    sweep: Sweep, tmp_path: Path, pattern: str, text: str
+) -> None:
+    large = Space(SPACE.targets, SPACE.schemes, {"width": list(range(20)), "depth": list(range(5))})
+    sweep(large, most=12)
+    file = tmp_path / "study" / "journal.log"
+    changed, count = re.subn(pattern, lambda _: text, re.sub(r',\s*"sha256":\s*"\w+"', "", file.read_text()))
+    assert count
+    file.write_text(changed)
+    with pytest.raises(UsageError, match=r"study/journal.log cannot be read .* Remove it"):
+        sweep(large, most=24)
+
+
 def test_a_large_space_is_sampled_without_doing_anything_twice(sweep: Sweep, tmp_path: Path) -> None:
     large = Space(SPACE.targets, SPACE.schemes, {"width": list(range(20)), "depth": list(range(5))})
     results = sweep(large, most=12)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ class Journal(Record):
 
     Raises:
         UsageError: Optuna is not installed, the folder cannot be written, another process is using it, or its file is
-            none of Optuna's.
+            none of Optuna's. The methods raise it too, where what the file says turns out to be wrong later.
     """
 
     def __init__(self, folder: Path, space: Space, origin: str, limits: Limits, *, judged: bool) -> None:
@@ -82,15 +83,37 @@ class Journal(Record):
         self._judged = judged
         self._failed = optuna.trial.TrialState.FAIL
         self._programs: dict[str, str] = {}
+        self._file = folder / FILE
         try:
-            self._storage = storage(folder / FILE)
-            self._open()
-        except (AssertionError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+            with self._replayed():
+                self._storage = storage(self._file)
+                self._open()
+        except OSError as error:
             self._lock.close()
-            raise UsageError(
-                f"{folder / FILE} cannot be read ({type(error).__name__}: {error}). Remove it: results are worked out "
-                "again, from the quantized programs beside it"
-            ) from error
+            raise self._unreadable(error) from error
+        except UsageError:
+            self._lock.close()
+            raise
+
+    @contextmanager
+    def _replayed(self) -> Iterator[None]:
+        """Within it, what Optuna raises about the file becomes an error that names it; a full disk stays an OSError.
+
+        Optuna takes the lines of the file as they are, some of them later than others, and does not say what it raises
+        if they are wrong: an index of a choice that is infinite is an OverflowError.
+        """
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> UsageError:
+        return UsageError(
+            f"{self._file} cannot be read ({type(error).__name__}: {error}). Remove it: results are worked out "
+            "again, from the quantized programs beside it"
+        )
 
     def _open(self) -> None:
         """Opens the study and reads its results."""
@@ -144,15 +167,16 @@ class Journal(Record):
 
     def propose(self) -> Trial:
         """A point that the sampler would try next, or the first in line."""
-        trial = self._study.ask()
-        scheme = trial.suggest_categorical("quantize", list(self._space.schemes))
-        target = trial.suggest_categorical("target", list(self._space.targets))
-        choices = self._space.targets[target]
-        options = [(key, trial.suggest_categorical(f"{target}: {key}", list(v))) for key, v in choices.items()]
-        parameters = [
-            (key, trial.suggest_categorical(f"model: {key}", list(values)))
-            for key, values in self._space.parameters.items()
-        ]
+        with self._replayed():
+            trial = self._study.ask()
+            scheme = trial.suggest_categorical("quantize", list(self._space.schemes))
+            target = trial.suggest_categorical("target", list(self._space.targets))
+            choices = self._space.targets[target]
+            options = [(key, trial.suggest_categorical(f"{target}: {key}", list(v))) for key, v in choices.items()]
+            parameters = [
+                (key, trial.suggest_categorical(f"model: {key}", list(values)))
+                for key, values in self._space.parameters.items()
+            ]
         chosen = tuple((key, value) for key, value in options if value != DEFAULT)
         return Trial(Point(target, scheme, chosen, tuple(parameters)), trial)
 
@@ -162,17 +186,19 @@ class Journal(Record):
         trial.trial.set_user_attr("outcome", asdict(outcome))
         self.outcomes[digest] = outcome
         if isinstance(outcome, Failure):
-            self._study.tell(trial.trial, state=self._failed)
+            self.drop(trial)
             return
         for miss in self._limits.judged(outcome):
             trial.trial.set_constraint(miss.limit, miss.part)
         sram, file, latency, _, loss = costs(outcome)
         values = [sram / 1024, file / 1024, latency * 1e3, *([-loss] if self._judged else [])]
-        self._study.tell(trial.trial, values)
+        with self._replayed():
+            self._study.tell(trial.trial, values)
 
     def drop(self, trial: Trial) -> None:
         """See ``Record``."""
-        self._study.tell(trial.trial, state=self._failed)
+        with self._replayed():
+            self._study.tell(trial.trial, state=self._failed)
 
     def close(self) -> None:
         """Lets other processes use the folder."""
