@@ -689,6 +689,12 @@ ROWS = {
     "two RESCALEs of an INT48 accumulator": Row(
         lambda m: _two_rescales(m, I32, 1.0, I16, 3e-3), "ethos-u85-256", off=1
     ),
+    "one element before a tensor of five axes": Row(
+        lambda m: m.op("SUB", m.input(I32, 1, 1, 1, 1, 1), m.input(I32, 2, 1, 3, 4, 5)), "ethos-u55-128"
+    ),
+    "one element times a tensor of six axes": Row(
+        lambda m: m.sum("MAXIMUM", m.input(I8, *(1,) * 6), m.input(I8, 1, 2, 1, 3, 4, 1), 9), "ethos-u65-256"
+    ),
     "two RESCALEs of an INT48 accumulator to INT32": Row(
         lambda m: _two_rescales(m, I32, 1.0, I32, 0.37), "ethos-u85-256"
     ),

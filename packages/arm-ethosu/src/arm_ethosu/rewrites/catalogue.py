@@ -47,6 +47,7 @@ from .max_pool_copies import (
 )
 from .mixed_widths import OF_ONE_WIDTH
 from .moves_of_layouts import MOVE_BEHIND_LAYOUT, PLANE_MOVED, PLANES_JOINED
+from .one_element_first import ONE_ELEMENT_FIRST
 from .padding import PADDING_APART, PADDING_IN_KERNEL, POOL_APART
 from .pools_of_long_strides import ROWS_OF_WINDOWS
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
@@ -280,6 +281,7 @@ ROWS: tuple[Row, ...] = (
     _workaround(RESCALE_OF_CONCAT, SMALL),
     _workaround(CONCAT_TO_INT32, SMALL),
     _workaround(SMALL_SUM, SMALL),
+    _workaround(ONE_ELEMENT_FIRST, SMALL),
 )
 
 
