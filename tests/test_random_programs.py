@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 import torchao.quantization.pt2e.quantize_pt2e  # noqa: F401  # has the quantize operators
 
-from programs import counts, judge
+from arm_tosa_core import ToolError
+from arm_tosa_core.tosa import reference_model
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
+from programs import counts, judge, run
 from programs.draw import draw
-from programs.program import WAYS, Program, Statement
+from programs.program import WAYS, Program, Statement, Way
 from programs.shrink import shrunk
 
 #: Control flow that PyTorch compiles when it is called.
@@ -78,6 +85,33 @@ def test_an_integer_may_be_a_step_off_and_no_more() -> None:
     module = _one(quantized, x)
     assert not judge.wrong([[x + 0.5]], module, [(x,)])
     assert "times the noise" in judge.wrong([[x + 1.5]], module, [(x,)])
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "kind"),
+    [
+        ("float('nan')", "v0 = x0.std(-1)", "refused"),
+        ("float('inf')", "v0 = x0.norm(dim=0)", "refused"),
+        ("-2.0", "v0 = x0 ** 2.5", "refused"),
+        ("-2.0", "v0 = (x0 * x0).sqrt()", "right"),
+    ],
+)
+def test_what_tosa_leaves_open_of_powers_alone_is_no_fault(number: str, text: str, kind: str) -> None:
+    program = Program(0, (("x0", f"torch.full((3,), {number})"),), (Statement(text, ("v0",)),), ("v0",))
+    outcome = run.attempt(program, Way("lower", "tosa", "float"), lambda stage: None)
+    assert outcome.kind == kind, outcome.reason
+    assert ("POW" in outcome.reason) == (kind == "refused")
+
+
+def test_what_tosa_leaves_open_of_sums_is_a_fault() -> None:
+    graph = Graph()
+    x = graph.input("x", (1,), DType.INT32)
+    graph.outputs = [graph.append("ADD", [x, x]).output]
+    tosa = serialize(graph, TosaSpecification.create_from_string("TOSA-1.0+INT"))
+    with pytest.raises(ToolError, match="TOSA_UNPREDICTABLE") as caught:
+        reference_model.run(tosa, [np.array([2**31 - 1], np.int32)])
+    kind, _ = run._kind(caught.value, "run", Way("lower", "tosa", "float"), {}, Program(0, (), (), ()))
+    assert kind == "fault"
 
 
 def test_what_a_fault_does_not_need_goes() -> None:

@@ -198,6 +198,25 @@ def test_zeros_of_what_is_not_finite(load: Load) -> None:
             np.testing.assert_array_equal(made, eager.numpy())
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_roots_and_powers_of_what_is_not_finite(vgf: Any, dtype: torch.dtype) -> None:
+    """TOSA leaves them open: the reference model stops."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return x.sqrt(), x.std(0), x.norm(dim=0), 2**x, x.abs() ** 2.5
+
+    spec, x = (
+        VgfCompileSpec(),
+        torch.tensor([[float("nan"), 1], [float("inf"), 2], [-float("inf"), 4], [-2, 9]]).to(dtype),
+    )
+    (data,) = Execution(exported(Net(), (torch.rand(4, 2).to(dtype),), spec, "fp32"), spec.target()).payloads
+    with vgf.Session(data, engine="compute") as session:
+        for column in (x, x.flip(1), x[[1, 1, 3, 3]]):
+            for made, eager in zip(session.run([column.numpy()]), Net()(column), strict=True):
+                np.testing.assert_allclose(made, eager.numpy(), rtol=2e-3)
+
+
 def test_areas_of_large_numbers(vgf: Any) -> None:
     """Their squares overflow. The reference model takes no root of what is not finite."""
 
