@@ -40,6 +40,24 @@ def test_within_one_quantum(name: str) -> None:
     found = interpolate(values, -32768, 32767)
     assert found.bend is not None or 1 + len(found.zooms) <= tables
     assert (_off(found, values) > 1).sum() <= 8
+    assert not found.wrong
+
+
+@pytest.mark.parametrize("precise", [False, True])
+@pytest.mark.parametrize(
+    ("function", "largest", "highest"),
+    [(np.sin, 200, 1), (np.cos, 4500, 1), (np.tan, 16, 200), (lambda x: np.exp(np.sin(x)), 300, 3)],
+)
+def test_what_tables_do_not_follow_is_counted(
+    function: Callable[[Array], Array], largest: float, highest: float, precise: bool
+) -> None:
+    values = function(POINTS * (largest / 32768)) / (highest / 32767)
+    found = interpolate(values, -32768, 32767, precise=precise)
+    rounded = np.rint(values).clip(-32768, 32767)
+    reach = np.maximum(np.abs(np.diff(rounded)), np.abs(np.diff(rounded, prepend=rounded[0]))[:-1]) + 1
+    wrong = (_off(found, values) > 2 * reach).sum()
+    assert wrong > 500
+    assert found.wrong == pytest.approx(wrong, rel=0.1)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -9,10 +9,11 @@ import torch
 from executorch.exir import to_edge_transform_and_lower
 
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, TOSAQuantizer, get_symmetric_quantization_config
-from arm_tosa_core.exir.tosa_targets import tosa_int
+from arm_tosa_core.exir.tosa_targets import tosa, tosa_int
 from arm_tosa_core.lowering.exported_program import is_quantize
 from arm_tosa_core.lowering.rule_set import RuleSet
 from arm_tosa_core.lowering.unary_functions import find_functions
+from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.testing.harness import Execution, export_quantized, exported
 
@@ -106,3 +107,26 @@ def test_a_part_in_float_parts_the_function() -> None:
     run = Execution(export_quantized(Apply(ONE["silu"]), (x,), quantizer), tosa_int())
     assert [op.name for region in run.regions for op in region.graph.ops].count("TABLE") == 0
     assert any(node.name == "sigmoid" for node in run.analysis.rejected)
+
+
+WIDE: dict[str, Function] = {
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "tan of poles": torch.tan,
+    "a function of several": lambda x: x * torch.cos(x),
+    "of a function that tables follow": lambda x: torch.sin(torch.tanh(x * 0.03) * 100),
+}
+
+
+@pytest.mark.parametrize("target", [tosa(), tosa_int()], ids=lambda target: target.name)
+@pytest.mark.parametrize("name", WIDE)
+def test_what_tables_of_16_bits_do_not_follow_is_right_in_float_or_refused(name: str, target: Target) -> None:
+    inputs = (torch.linspace(-200, 200, 4096).reshape(64, 64),)
+    run = Execution(exported(Apply(WIDE[name]), inputs, SPEC, "int16"), target)
+    (right,), (ours,) = (run.program.module()(*inputs),), run.run(inputs)
+    assert (ours - right).abs().max() <= 1e-2 * right.abs().max()
+    names = {op.name for region in run.regions for op in region.graph.ops}
+    if target.name == "tosa-int":
+        assert any("bends too much for tables of 16 bits" in str(why) for why in run.analysis.rejected.values())
+    else:
+        assert not run.analysis.rejected and names & {"SIN", "COS"}

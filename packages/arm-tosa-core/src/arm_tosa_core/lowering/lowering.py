@@ -29,6 +29,7 @@ from ..tosa.graph import Graph
 from ..tosa.ir import Op, Tensor
 from ..tosa.specification import extensions_of
 from .builder import Builder
+from .builder.tables import NotFollowed
 from .complex_numbers import find_complex, is_complex
 from .cut import cut
 from .exported_program import attribute, is_dequantize, is_quantize, is_size, origin, source_line, stand_in, whence
@@ -39,7 +40,7 @@ from .program_facts import Facts
 from .quantize_nodes import dequantized, output_qparams, quantized
 from .rule import Q, Rule, made
 from .unary_functions import Function, Part
-from .values import Axes, Complex, Value, inverse
+from .values import Axes, Complex, QParams, Value, inverse
 
 #: Policies of operators that compute: of quantized constants they are evaluated, where others keep the integers.
 _COMPUTES = frozenset(Q) - {Q.NONE, Q.SHARED, Q.CONV}
@@ -261,8 +262,13 @@ class Lowering:
             table = rule.quant is Q.TABLE or (rule.quant in (Q.ARITHMETIC, Q.STEPS) and narrow)
             one = quantized[0] if len(quantized) == 1 else None
             if table and one and wanted and all(v is one or _is_number(v, one) for v in inputs):
-                function = _evaluator(node, args, kwargs, one)
-                return self.builder.TABLE(one, function, *wanted, precise=self._precise(node))
+                function, mark = _evaluator(node, args, kwargs, one), self.builder.mark()
+                try:
+                    return self.builder.TABLE(one, function, *wanted, precise=self._precise(node))
+                except NotFollowed:
+                    if not self.target.tosa_spec.support_float():
+                        raise
+                    self.builder.undo(mark)
             if rule.quant is Q.SHARED and len(quantized) > 1 and wanted is not None:
                 args = _map_values(
                     args, lambda v: self.builder.quantize(v, *wanted) if v.dtype.is_floating_point else v
@@ -277,8 +283,24 @@ class Lowering:
         x = self.values.get(function.parts[0])
         if not all(is_dequantize(n) for n in function.readers) or not isinstance(x, Value) or x.is_const:
             return None
-        whole = x.quant and x.quant.axis is None and x.quant.run_time is None and x.quant.bits in (8, 16)
-        return function if whole else None
+        quant = x.quant
+        if quant is None or quant.axis is not None or quant.run_time or quant.bits not in (8, 16):
+            return None
+        return function if self._is_table(function, quant) else None
+
+    def _is_table(self, function: Function, quant: QParams) -> bool:
+        """Whether a function is one table; if tables do not follow it, its parts are in float where they can be."""
+        if quant.bits == 8 or not self.target.tosa_spec.support_float():
+            return True
+        asked = self.facts.followed
+        if (function, quant) not in asked:
+            mark = self.builder.mark()
+            try:
+                asked[function, quant] = self._table(function) is not None
+            except NotFollowed:
+                asked[function, quant] = False
+            self.builder.undo(mark)
+        return asked[function, quant]
 
     def _table(self, function: Function) -> Value:
         wanted = output_qparams(function.last, self.constants)

@@ -14,6 +14,7 @@ from .exported_program import NOTHING, Known, all_known, constants, is_dequantiz
 from .rule import Q
 from .rule_set import RuleSet
 from .unary_functions import Function, functions_of
+from .values import QParams
 
 
 class Facts:
@@ -21,6 +22,8 @@ class Facts:
 
     Args:
         known: data of constants, for a program with fake ones (``exported_program.constants``).
+
+    ``followed`` keeps whether tables of 16 bits follow a function of integers with these parameters, once asked.
     """
 
     def __init__(self, program: ExportedProgram, target: Target, known: Known = NOTHING) -> None:
@@ -28,6 +31,7 @@ class Facts:
         self.constants = constants(program, known)
         self.all_known = all_known(program, known)
         self.precision = Precision(program.graph, self.rules)
+        self.followed: dict[tuple[Function, QParams], bool] = {}
         self._functions: dict[Graph, dict[Node, Function]] = {}
 
     def functions(self, graph: Graph, constants: Mapping[str, torch.Tensor]) -> dict[Node, Function]:

@@ -24,6 +24,8 @@ _MEAN = 2 / 3
 TABLE_BITS, MORE_BITS, FINE_BITS, BEND_BITS, FORM_BITS = 7, 6, 15, 9, 13
 #: Integers, of 65536, that may be worse: a pole has a few, where no calibrated value lies.
 _FEW = 8
+#: How many times as far off as roundings of operand and result make it a result is wrong.
+_WRONG = 2
 _MOST_ZOOMS = 3
 _LOW, _HIGH = -32768, 32767
 
@@ -40,6 +42,8 @@ class Interpolation:
             the same points: a parabola between them goes through it. None: lines do.
         zooms: finer tables (centre, shift, bits, entries) of ``(x - centre) << shift``, saturated to 16 bits; they hold
             the error of the tables before, in ``2**-bits`` quanta, and 0 at both ends.
+        wrong: integers with a result further off than roundings of it and of its operand explain, where there are more
+            than a pole has: the function bends too much in too many places.
     """
 
     entries: Array
@@ -47,6 +51,7 @@ class Interpolation:
     fine: Array | None = None
     bend: Array | None = None
     zooms: list[tuple[int, int, int, Array]] = field(default_factory=list)
+    wrong: int = 0
 
     @property
     def precise(self) -> bool:
@@ -82,10 +87,21 @@ def _interpolate(
     limits = (limit, _PRECISE) if precise else (limit,)  # the first errors to mend are the large ones
     candidates = [_fitted(values, clipped, seen, step, limits) for step in (1, 2, 4)]
     bad = [[max(_bad(errors * seen, limit), _FEW) for limit in limits] for _, errors in candidates]
-    best, (tables, _) = min(zip(bad, candidates, strict=True), key=lambda m: (m[0], len(m[1][0].zooms), m[1][0].step))
+    best, (tables, errors) = min(
+        zip(bad, candidates, strict=True), key=lambda m: (m[0], len(m[1][0].zooms), m[1][0].step)
+    )
+    tables.wrong = _wrong(errors * seen, clipped, limit)
     if best[0] > _FEW and not precise:  # no line does at a corner, and a parabola does no better
         return min((best[0], tables), _interpolate(values, low, high, between, True, limit), key=lambda tried: tried[0])
     return best[0], tables
+
+
+def _wrong(errors: Array, values: Array, quantum: float) -> int:
+    """How many integers are further off than a step of the operand, and a quantum of the result, explain; 0 if few."""
+    steps = np.abs(np.diff(values, prepend=values[0]))
+    reach = np.maximum(steps[:-1], steps[1:]) + quantum
+    wrong = _bad(errors / reach, _WRONG)
+    return wrong if wrong > _FEW else 0
 
 
 def _fitted(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...support.errors import require
+from ...support.errors import Rejected, require
 from ...tosa.dtypes import torch_to_tosa
 from ...tosa.ir import DType, Tensor
 from ..values import QParams, Value
@@ -22,6 +22,10 @@ from .rescaling import Rescaling
 _FINER = 1 / 8
 #: How far off, in quanta, such a table may be before its result is rounded.
 _HALF = 1 / 2
+
+
+class NotFollowed(Rejected):
+    """Tables of 16 bits are off by more than roundings are, in too many places: the function bends too much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,9 @@ class Tables:
         Args:
             precise: from 16 bits to 16 or 32, parabolas between the points and entries with a fraction, so that nearly
                 every result is the nearest integer; otherwise it is one of the two nearest.
+
+        Raises:
+            NotFollowed: the lines between the points are off by more than roundings are.
         """
         assert x.quant is not None
         require(
@@ -94,6 +101,9 @@ class Tables:
 
         A sum of several may have ``MORE_BITS`` more bits of fraction than a TABLE's result.
         """
+        if tables.wrong:
+            why = f"bends too much for tables of 16 bits: they are wrong at {tables.wrong} of the 65536 inputs"
+            raise NotFollowed(why, "give it an input of a smaller range")
         out, step = self._table(x, tables.entries), tables.step
         more = MORE_BITS if tables.precise else 0
         out = self._shifted(out, more)
