@@ -259,3 +259,23 @@ def test_a_quotient_by_an_integer_passes_executorchs_verifier(dtype: torch.dtype
     lowered = lower(export(Net(lambda _, x: (x + x) // 3), (x,)), "TOSA-1.0+INT+FP")
     assert not lowered.outside
     assert_same(lowered.run(x), [(x + x) // 3], [0.0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32])
+def test_a_member_of_a_list_is_shared_with_the_cpu_and_with_another_delegate(dtype: torch.dtype) -> None:
+    class Members(torch.nn.Module):
+        shared: torch.Tensor
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("shared", torch.arange(6).to(dtype).reshape(1, 1, 6))
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            joined = torch.cat([x + 1, self.shared], 2)
+            return self.shared.sigmoid(), joined, torch.cat([joined.sigmoid().to(dtype), self.shared], 2) * 2
+
+    inputs = (torch.full((1, 1, 6), 3).to(dtype),)
+    exported = torch.export.export(Members(), inputs)
+    lowered = lower(exported, "TOSA-1.0+FP+INT", [DontPartition(torch.ops.aten.sigmoid.default)])
+    assert len(lowered.payloads) == 2
+    assert_same(lowered.run(*inputs), list(Members()(*inputs)), tolerances(exported))

@@ -79,6 +79,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
                 own.meta["delegation_tag"] = tag
             tags[tag] = self.delegation_spec
         tag_constant_data(exported_program)
+        _leave_shared_members(exported_program)
         keep_initial_state(exported_program, self._started)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
@@ -129,6 +130,24 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
             editable=editable,
             decompose_rest=decompose_rest,
         )
+
+
+def _leave_shared_members(program: ExportedProgram) -> None:
+    """Constants of a list, of ``cat`` for example, that others read, too, become inputs of their delegate.
+
+    ExecuTorch copies a constant for each reader, but leaves lists as they are, and ends with an error. What takes a
+    list takes it at run time, too.
+    """
+    for node in program.graph.find_nodes(op="placeholder"):
+        tag = node.meta.get("delegation_tag")
+        if tag is None or all(user.meta.get("delegation_tag") == tag for user in node.users):
+            continue
+        if node.meta["val"].dtype != torch.int64 and any(_reads_in_list(user, node) for user in node.users):
+            del node.meta["delegation_tag"]
+
+
+def _reads_in_list(user: Node, node: Node) -> bool:
+    return any(isinstance(arg, list | tuple) and node in arg for arg in user.args)
 
 
 def _gives_scalars(node: Node) -> bool:
