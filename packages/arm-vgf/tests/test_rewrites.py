@@ -63,3 +63,27 @@ def test_what_changes_nothing(name: str, number: float, shape: tuple[int, ...], 
     op = graph.append(name, [x, graph.constant(np.full(shape, number, np.float32), DType.FP32), *shift])
     graph.outputs = [graph.append("EXP", [op.output]).output]
     assert (name in [op.name for op in legalize(graph, target).ops]) == (not dropped)
+
+
+@pytest.mark.parametrize(
+    ("shape", "view", "perms", "wanted"),
+    [
+        ((4, 6), (4, 1, 6), (1, 2, 0), "TRANSPOSE RESHAPE"),
+        ((1, 4, 1, 6), (4, 6), (1, 0), "TRANSPOSE RESHAPE"),
+        ((1, 4, 6), (1, 4, 1, 1, 6, 1), (4, 2, 5, 1, 0, 3), "TRANSPOSE RESHAPE"),
+        ((3, 4, 6), (3, 1, 4, 6), (3, 1, 0, 2), "TRANSPOSE RESHAPE"),
+        ((4, 6), (4, 2, 3), (1, 2, 0), "RESHAPE TRANSPOSE"),
+        ((4, 6), (6, 1, 4), (1, 2, 0), "RESHAPE TRANSPOSE"),
+    ],
+)
+def test_axes_of_one_element_come_after_a_transpose(
+    shape: tuple[int, ...], view: tuple[int, ...], perms: tuple[int, ...], wanted: str
+) -> None:
+    target, graph = make_target(), Graph()
+    x = graph.append("RESHAPE", [graph.input("x", shape, DType.INT8), graph.shape(view)]).output
+    graph.outputs = [graph.append("TRANSPOSE", [x], {"perms": perms}).output]
+    legal = legalize(graph, target)
+    assert " ".join(op.name for op in legal.ops if op.name != "CONST_SHAPE") == wanted
+    data = np.arange(np.prod(shape), dtype=np.int8).reshape(shape)
+    (made,) = run(serialize(legal, target.tosa_spec), [data])
+    assert np.array_equal(made, data.reshape(view).transpose(perms))

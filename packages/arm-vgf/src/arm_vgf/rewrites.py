@@ -68,7 +68,37 @@ def _changes(match: Match) -> str | None:
     return "it changes numbers" if _kept(match) is None else None
 
 
+def _long(shape: tuple[int, ...]) -> list[int]:
+    """The axes of more than one element."""
+    return [axis for axis, size in enumerate(shape) if size > 1]
+
+
+def _other_axes(match: Match) -> str | None:
+    x, view = match["view"].inputs[0].shape, match["view"].output.shape
+    same = [x[axis] for axis in _long(x)] == [view[axis] for axis in _long(view)]
+    return None if same and match.op.output.dtype.is_integer else "it changes more than axes of one element"
+
+
+def _before_view(match: Match) -> Tensor:
+    """Axes of one element are added or taken away after a TRANSPOSE, not before it.
+
+    The neural accelerator computes the RESHAPE as one with what reads it then; before a TRANSPOSE it is a copy.
+    """
+    x, view = match["view"].inputs[0], match["view"].output.shape
+    places = dict(zip(_long(view), _long(x.shape), strict=True))
+    moved = [places[axis] for axis in match.op.attrs["perms"] if axis in places]
+    ones = [axis for axis in range(x.rank) if axis not in moved]
+    return match.insert.reshape(match.insert("TRANSPOSE", x, perms=(*ones, *moved)), *match.op.output.shape)
+
+
 REWRITES = (
+    pattern_rewrite(
+        "transpose_before_view_of_ones",
+        Stage.OPTIMIZE,
+        Pattern("TRANSPOSE", {0: Pattern("RESHAPE", name="view", alone=True)}),
+        _before_view,
+        _other_axes,
+    ),
     *(
         pattern_rewrite(f"drop-neutral-{op.lower()}", Stage.OPTIMIZE, Pattern(op), _no_change, _changes)
         for op in _NEUTRAL
