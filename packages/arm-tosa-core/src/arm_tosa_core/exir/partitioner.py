@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from ..aten.lists_of_views import slice_varying_lists
 from ..aten.written_state import settle_state
 from ..compat.executorch import keep_initial_state, register_quantized_kernels
 from ..compat.torch import OpOverload, fake_mode_of, note_least, restore_least
@@ -115,7 +116,10 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         """
         exported_program = settle_state(exported_program)
         program = self.compilation(exported_program, editable=True).run().program
-        return copy_program(program) if program is exported_program else program  # ExecuTorch takes constants out of it
+        if program is exported_program:
+            program = copy_program(program)  # ExecuTorch takes constants out of it
+        slice_varying_lists(program)
+        return program
 
     def compilation(self, program: ExportedProgram, *, editable: bool, decompose_rest: bool = False) -> Compilation:
         """The compilation of a program for the target of this partitioner: see ``Compilation``."""
