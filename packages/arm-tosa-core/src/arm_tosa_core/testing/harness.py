@@ -197,13 +197,17 @@ class Execution:
 
 
 def left_outside(program: ExportedProgram, analysis: Analysis) -> dict[str, str]:
-    """Operators outside, and why; not the quantize, dequantize and int64 casts at the edges, nor assertions."""
+    """Operators outside, and why; not the quantize, dequantize and int64 casts at the edges, nor assertions.
+
+    Nor copies of an input, to the layout that the CPU's quantize kernel reads.
+    """
 
     def must_be_inside(node: Node) -> bool:
         if node.op != "call_function" or node in analysis.accepted or node.meta.get("val") is None:
             return False
         edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
-        return not (edge or node.target is operator.getitem)
+        copies = node.target is torch.ops.aten.clone.default and node.all_input_nodes[0].op == "placeholder"
+        return not (edge or node.target is operator.getitem or (copies and all(map(is_quantize, node.users))))
 
     return {n.name: str(analysis.rejected.get(n)) for n in program.graph.nodes if must_be_inside(n)}
 
