@@ -44,7 +44,8 @@ def _in_detail(tosa: bytes, options: Any) -> Compiled:
     return Compiled(tosa, {**figures, **moved}, estimated_by="rival", notes=["no power"])
 
 
-def test_compare_is_one_table(net: Path, acme: Callable[..., None]) -> None:
+def test_compare_is_one_table(net: Path, acme: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     acme(compile=lambda tosa, options: tosa, compile_in_detail=_in_detail)
     words = ("compare", "net.py:make", "--targets", "acme", "--quantize", "a8w8,float", "--calibration", "data.npz")
     rows = ok(*words, "--evaluate", "data.npz", "--metric", "net.py:equal", "-o", "page.html")["results"]
