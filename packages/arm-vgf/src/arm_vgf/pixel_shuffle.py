@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arm_tosa_core.rewrites.by_estimate import Choice
+from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
@@ -33,39 +34,11 @@ def _check(match: Match) -> str | None:
 
 def _convolution(match: Match) -> Tensor:
     """A TRANSPOSE_CONV2D whose weights are 1 from where an element comes, and 0 elsewhere."""
-    parts, insert, graph = _parts(match), match.insert, match.graph
+    parts, insert = _parts(match), Inserter(match.graph, match.op)
     assert parts is not None
     channels, down, across = parts
     weights = np.eye(channels * down * across, dtype=np.int8).reshape(channels, down, across, -1)
-    zero, none = (
-        graph.constant(np.zeros(1, kind), dtype) for kind, dtype in ((np.int8, DType.INT8), (np.int32, DType.INT32))
-    )
-    wide = insert(
-        "TRANSPOSE_CONV2D",
-        match["parted"].inputs[0],
-        graph.constant(weights, DType.INT8),
-        graph.constant(np.zeros(channels, np.int32), DType.INT32),
-        zero,
-        zero,
-        out_pad=(0, 0, 0, 0),
-        stride=(down, across),
-        acc_type=DType.INT32,
-        local_bound=False,
-    )
-    image = insert(
-        "RESCALE",
-        wide,
-        graph.constant(np.array([1 << 30], np.int32), DType.INT32),
-        graph.constant(np.array([30], np.int8), DType.INT8),
-        none,
-        zero,
-        scale32=True,
-        rounding_mode="SINGLE_ROUND",
-        per_channel=False,
-        input_unsigned=False,
-        output_unsigned=False,
-        output_dtype=DType.INT8,
-    )
+    image = insert.rescale(insert.spread(match["parted"].inputs[0], weights), DType.INT8)
     return image if image.shape == match.op.output.shape else insert("TRANSPOSE", image, perms=(0, 3, 1, 2))
 
 

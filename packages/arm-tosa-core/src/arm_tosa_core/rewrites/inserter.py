@@ -80,6 +80,21 @@ class Inserter(rewrite.Inserter):
             local_bound=False,
         )
 
+    def spread(self, x: Tensor, weights: np.ndarray[Any, Any]) -> Tensor:
+        """A TRANSPOSE_CONV2D of INT8 whose windows do not overlap, with weights from 0 to 127, and no bias."""
+        return self(
+            "TRANSPOSE_CONV2D",
+            x,
+            self.graph.constant(weights.astype(np.int8), DType.INT8),
+            self.graph.constant(np.zeros(weights.shape[0], np.int32), DType.INT32),
+            self.zero(x.dtype),
+            self.zero(DType.INT8),
+            out_pad=(0, 0, 0, 0),
+            stride=weights.shape[1:3],
+            acc_type=DType.INT32,
+            local_bound=False,
+        )
+
 
 def _multiplier(wide: bool) -> DType:
     return DType.INT32 if wide else DType.INT16
