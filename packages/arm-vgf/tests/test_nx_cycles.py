@@ -28,7 +28,7 @@ _REFUSES = "sys.exit('no such operator')"
 
 def _once(match: Match) -> Tensor:
     """Of two, one."""
-    return match.insert("CLZ", match.op.inputs[0].producer.inputs[0])  # type: ignore[union-attr]
+    return match.insert("CLZ", match["before"].inputs[0])
 
 
 def _twice(match: Match) -> Tensor:
@@ -36,16 +36,17 @@ def _twice(match: Match) -> Tensor:
     return match.insert("CLZ", match.insert("CLZ", match.op.inputs[0]))
 
 
-def _before(match: Match) -> str | None:
-    maker = match.op.inputs[0].producer
-    return None if maker is not None and maker.name == "CLZ" else "there is no CLZ before"
+def _any(match: Match) -> str | None:
+    return None
 
 
 def _first(match: Match) -> str | None:
-    return None if _before(match) is not None else "there is an CLZ before"
+    maker = match.op.inputs[0].producer
+    return "there is a CLZ before" if maker is not None and maker.name == "CLZ" else None
 
 
-ONCE = Choice("once", Pattern("CLZ"), _once, _before, around=lambda graph, op: list(graph.ops))
+PAIR = Pattern("CLZ", {0: Pattern("CLZ", name="before")})
+ONCE = Choice("once", PAIR, _once, _any, around=lambda graph, op: list(graph.ops))
 TWICE = Choice("twice", Pattern("CLZ"), _twice, _first, around=lambda graph, op: list(graph.ops))
 
 

@@ -154,7 +154,9 @@ def test_what_does_not_agree_is_not_told(
 
 
 def _one_less(graph: Graph) -> None:
-    graph.outputs = list(graph.outputs[0].producer.inputs)  # type: ignore[union-attr]
+    last = graph.outputs[0].producer
+    assert last is not None
+    graph.outputs = list(last.inputs)
     graph.sweep()
 
 

@@ -18,6 +18,7 @@ from arm_vgf.shaders import Description, ShaderCode
 from arm_vgf.spirv_interface import interface_of
 
 RGBA = "R16G16B16A16_SFLOAT"
+NO_INPUTS: Any = [RGBA]
 CODE = """
 layout(local_size_x = 8, local_size_y = 4) in;
 layout(binding = 0) uniform sampler2D image;
@@ -68,7 +69,7 @@ def test_the_interface_of_spirv() -> None:
         (lambda: Sampler(edge="zeros"), "edge of a Sampler is one of clamp, repeat, mirror, border"),
         (lambda: shader(CODE, INPUTS, []), "at least one output"),
         (lambda: shader(CODE, INPUTS, [INPUTS[0]]), "an output is a storage image"),
-        (lambda: shader(CODE, [RGBA], OUTPUTS), "are Images and Buffers, not 'R16G16"),  # type: ignore[list-item]
+        (lambda: shader(CODE, NO_INPUTS, OUTPUTS), "are Images and Buffers, not 'R16G16"),
         (lambda: shader(CODE, INPUTS, OUTPUTS, defines={"A B": 1}), "'A B', which is no name in GLSL"),
         (lambda: _code("void main() { x = 1; }"), "sample does not compile: line 1: 'x' : undeclared identifier"),
         (
