@@ -18,7 +18,7 @@ from .pixel_shuffle import PIXEL_SHUFFLE
 from .rewrites import REWRITES
 from .strided_convolutions import OVER_PATCHES
 
-#: Without the estimator none of them is made.
+#: Each is made only where the estimator gives fewer cycles; without the estimator, never.
 CHOICES: tuple[Choice, ...] = (PIXEL_SHUFFLE, CHANNELS_BY_CONVOLUTION, OVER_PATCHES, LAYOUT_OF_INPUT, BANDS_OF_ROWS)
 
 

@@ -35,8 +35,8 @@ def _check(match: Match) -> str | None:
 def _moved(match: Match) -> Tensor:
     """A TRANSPOSE of a quantized input comes before its quantization.
 
-    The estimator makes one pass of a shader of both, which reads and writes no more bytes; the accelerator reads a
-    picture that it transposes twice, the rows between two stripes.
+    The estimator makes one shader of both, which reads and writes no more bytes than the quantization alone. The
+    accelerator, in the place of the shader, reads rows at the border of two stripes twice.
     """
     row = _quantizing(match.graph, match.op)
     x = match.insert("TRANSPOSE", row[0].inputs[0], **match.op.attrs)
@@ -45,8 +45,7 @@ def _moved(match: Match) -> Tensor:
     return x
 
 
-#: ResNet-18 takes 25,000 cycles less with it, of a million, and NSS 120,000 of 1.4 million. MobileNet-v2 takes 1,900
-#: more, which only the whole graph shows.
+#: ResNet-18 takes 2.5 % fewer cycles with it, NSS 9 %. MobileNet-v2 takes 0.3 % more, which only the whole graph shows.
 LAYOUT_OF_INPUT = Choice(
     "layout_of_float_input",
     Pattern("TRANSPOSE", {0: Pattern("CAST", alone=True)}),

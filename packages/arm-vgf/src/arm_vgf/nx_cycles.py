@@ -26,7 +26,8 @@ SURROUNDINGS = Surroundings(fused=("ADD", "CAST", "CLAMP", "MUL", "RESCALE", "SU
 class NxCycles(CycleEstimate):
     """The estimator behind the model converter, with the options of one compile spec.
 
-    What runs on the GPU's shaders counts as nothing: a choice must not move work there.
+    What runs on the GPU's shaders counts as nothing. So a choice may move there only what adds no bytes to a shader
+    that is there already.
 
     Args:
         system: as of ``NxEstimator.of``.
