@@ -279,3 +279,22 @@ def test_a_member_of_a_list_is_shared_with_the_cpu_and_with_another_delegate(dty
     lowered = lower(exported, "TOSA-1.0+FP+INT", [DontPartition(torch.ops.aten.sigmoid.default)])
     assert len(lowered.payloads) == 2
     assert_same(lowered.run(*inputs), list(Members()(*inputs)), tolerances(exported))
+
+
+@pytest.mark.parametrize("join", [torch.cat, torch.stack])
+def test_indices_in_a_list_of_the_cpu(join: Callable[[list[torch.Tensor]], torch.Tensor]) -> None:
+    class Indices(torch.nn.Module):
+        places: torch.Tensor
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("places", torch.tensor([2, 0, 1, 3]))
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return x[self.places] * 2, join([self.places, self.places])
+
+    inputs = (torch.randn(4, 4),)
+    exported = torch.export.export(Indices(), inputs)
+    lowered = lower(exported, "TOSA-1.0+FP+INT")
+    assert len(lowered.payloads) == 1
+    assert_same(lowered.run(*inputs), list(Indices()(*inputs)), tolerances(exported))

@@ -80,7 +80,6 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
                 own.meta["delegation_tag"] = tag
             tags[tag] = self.delegation_spec
         tag_constant_data(exported_program)
-        _leave_shared_members(exported_program)
         keep_initial_state(exported_program, self._started)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
@@ -119,6 +118,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         if program is exported_program:
             program = copy_program(program)  # ExecuTorch takes constants out of it
         slice_varying_lists(program)
+        _copy_shared_members(program)
         return program
 
     def compilation(self, program: ExportedProgram, *, editable: bool, decompose_rest: bool = False) -> Compilation:
@@ -136,18 +136,22 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         )
 
 
-def _leave_shared_members(program: ExportedProgram) -> None:
-    """Constants of a list, of ``cat`` for example, that others read, too, become inputs of their delegate.
+def _copy_shared_members(program: ExportedProgram) -> None:
+    """Constants of a list, of ``cat`` for example, that others read, too, are copied there.
 
-    ExecuTorch copies a constant for each reader, but leaves lists as they are, and ends with an error. What takes a
-    list takes it at run time, too.
+    ExecuTorch gives each reader a constant of its own, but leaves lists as they are, and ends with an error.
     """
+    signature = program.graph_signature
+    names = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    names |= signature.inputs_to_lifted_tensor_constants
     for node in program.graph.find_nodes(op="placeholder"):
-        tag = node.meta.get("delegation_tag")
-        if tag is None or all(user.meta.get("delegation_tag") == tag for user in node.users):
+        if node.name not in names or len(node.users) < 2:
             continue
-        if node.meta["val"].dtype != torch.int64 and any(_reads_in_list(user, node) for user in node.users):
-            del node.meta["delegation_tag"]
+        for user in [user for user in node.users if _reads_in_list(user, node)]:
+            with program.graph.inserting_before(user):
+                copied = program.graph.call_function(torch.ops.aten.clone.default, (node,))
+            copied.meta = {**user.meta, "val": node.meta["val"]}
+            user.replace_input_with(node, copied)
 
 
 def _reads_in_list(user: Node, node: Node) -> bool:
