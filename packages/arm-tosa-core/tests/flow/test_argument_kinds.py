@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -49,7 +50,48 @@ def test_no_options(options: Any) -> None:
         quantize_program(PROGRAM, QUANTIZER, [INPUTS], corrections=options)
 
 
-def test_no_samples() -> None:
-    samples: Any = 3
-    with pytest.raises(UsageError, match=r"samples are calls of the model, such as \[inputs\], not 3"):
+@pytest.mark.parametrize(
+    ("samples", "error"),
+    [
+        (3, r"samples are calls of the model, such as \[inputs\], not 3"),
+        ([(np.ones((1, 4), np.float32),)], "takes a tensor of float32 on cpu, not a ndarray"),
+        ([(torch.ones(1, 4).double(),)], "takes a tensor of float32 on cpu, not a tensor of float64 on cpu"),
+        ([(torch.ones(1, 4).int(),)], "not a tensor of integers on cpu"),
+        ([(torch.ones(1, 4).to("meta"),)], "not a tensor of float32 on meta"),
+        ([(torch.ones(1, 4).to_sparse(),)], "not a tensor of float32 on cpu, torch.sparse_coo"),
+    ],
+)
+def test_no_samples(samples: Any, error: str) -> None:
+    with pytest.raises(UsageError, match=error):
         quantize_program(PROGRAM, QUANTIZER, samples)
+
+
+@pytest.mark.parametrize("states", [["x"], "x", 3])
+def test_no_states(states: Any) -> None:
+    with pytest.raises(UsageError, match="states is a dictionary from the names of inputs to outputs, not "):
+        quantize_program(PROGRAM, QUANTIZER, [INPUTS], states=states)
+
+
+@pytest.mark.parametrize("progress", [None, 3])
+def test_no_progress(progress: Any) -> None:
+    for call in (
+        lambda: lower(PROGRAM, "tosa", progress=progress),
+        lambda: quantize_program(PROGRAM, QUANTIZER, [INPUTS], progress=progress),
+    ):
+        with pytest.raises(UsageError, match="progress takes a function, not "):
+            call()
+
+
+SPEC = TosaCompileSpec("TOSA-1.0+INT")
+
+
+@pytest.mark.parametrize("remainder", [SPEC, 3, None, ["vgf"], [None], {"a": SPEC}, [TosaCompileSpec]])
+def test_no_remainder(remainder: Any) -> None:
+    with pytest.raises(UsageError, match="remainder is a list of compile specs and ExecuTorch partitioners, not "):
+        lower(PROGRAM, "tosa", remainder=remainder)
+
+
+@pytest.mark.parametrize("name", [1, "", "a/b", "two words"])
+def test_no_name_of_a_method(name: Any) -> None:
+    with pytest.raises(UsageError, match="a method has a name as in Python, such as 'forward', not "):
+        lower({name: PROGRAM}, "tosa")

@@ -22,7 +22,7 @@ from ..lowering.unwritable import require_writable_program
 from ..lowering.varying_sizes import kept_varying
 from ..plugin.entry_points import target as target_named
 from ..support import passing
-from ..support.arguments import require_kind, require_program
+from ..support.arguments import require_callable, require_kind, require_program
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, UsageError
 from ..support.garbage import without_collection
@@ -192,6 +192,7 @@ def lower(
     started, failures = time.perf_counter(), passing.failures()
     options = ExecuTorchOptions() if executorch is None else executorch
     require_kind(options, ExecuTorchOptions, "executorch")
+    require_callable(progress, "progress")
     programs = _by_method(exported_program, {"integer_io": integer_io, "etrecord": options.etrecord is not None})
     for program in programs.values():
         require_program(program, "lower")
@@ -262,6 +263,8 @@ def _by_method(
         return {"forward": programs}
     if not programs:
         raise UsageError("there is no program in the mapping: give one at least, by the name of its method")
+    if wrong := [name for name in programs if not isinstance(name, str) or not name.isidentifier()]:
+        raise UsageError(f"a method has a name as in Python, such as 'forward', not {wrong[0]!r}")
     if asked := [name for name, is_asked in of_one.items() if is_asked]:
         raise UsageError(f"{' and '.join(asked)}: only for one program, not for a mapping of them")
     return dict(programs)
@@ -271,6 +274,10 @@ def _specs_first(
     remainder: Sequence[ArmCompileSpec | Partitioner],
 ) -> tuple[list[ArmCompileSpec], list[Partitioner]]:
     """The compile specs, which take their part before ExecuTorch has the program, and the partitioners."""
+    if not isinstance(remainder, Sequence) or any(
+        isinstance(one, type) or not (isinstance(one, ArmCompileSpec) or callable(one)) for one in remainder
+    ):
+        raise UsageError(f"remainder is a list of compile specs and ExecuTorch partitioners, not {remainder!r}")
     specs = list(itertools.takewhile(lambda one: isinstance(one, ArmCompileSpec), remainder))
     partitioners = [one for one in remainder if one not in specs]
     if any(isinstance(one, ArmCompileSpec) for one in partitioners):

@@ -15,7 +15,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from ..aten.functionalize import without_transforms
 from ..aten.written_state import with_own_inputs
-from ..support.arguments import require_kind, require_program
+from ..support.arguments import require_callable, require_kind, require_program
 from ..support.errors import UsageError
 from ..support.library_messages import without_torch_warnings
 from .annotate.norms_behind_layers import settle_norms
@@ -98,6 +98,9 @@ def quantize_program(
     require_kind(switches, Corrections, "corrections")
     if not isinstance(samples, Iterable):
         raise UsageError(f"samples are calls of the model, such as [inputs], not {samples!r}")
+    if states is not None and not isinstance(states, Mapping):
+        raise UsageError(f"states is a dictionary from the names of inputs to outputs, not {states!r}")
+    require_callable(progress, "progress")
     carried = find_states(program) if states is None else resolve_states(program, states)
     quantizer = copy.copy(quantizer).set_states(carried)
     program = with_own_inputs(without_transforms(program))

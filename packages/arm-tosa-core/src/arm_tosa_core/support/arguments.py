@@ -33,3 +33,13 @@ def require_kind(value: object, kind: type, argument: str) -> None:
     """
     if not isinstance(value, kind):
         raise UsageError(f"{argument} takes {kind.__name__}(...), not {value!r}")
+
+
+def require_callable(value: object, argument: str) -> None:
+    """Refuses a value that cannot be called.
+
+    Raises:
+        UsageError: names the argument.
+    """
+    if not callable(value):
+        raise UsageError(f"{argument} takes a function, not {value!r}")

@@ -47,9 +47,25 @@ def inputs_of(module: GraphModule, sample: Sample) -> list[Any]:
     args, kwargs = sample
     takes = signature(module.forward)
     try:
-        return flat_call(module, list(takes.bind(*args, **kwargs).arguments.values()))
+        inputs = flat_call(module, list(takes.bind(*args, **kwargs).arguments.values()))
     except (TypeError, ValueError, LookupError) as error:
         raise UsageError(f"a sample is no call of the model, whose inputs are {takes}: {error}") from error
+    for node, given in zip(module.graph.find_nodes(op="placeholder"), inputs, strict=False):
+        if isinstance(wanted := node.meta.get("val"), torch.Tensor) and (_kind(given) != _kind(wanted)):
+            raise UsageError(
+                f"a sample is no call of the model: its input {node.name} takes {_kind(wanted)}, not {_kind(given)}"
+            )
+    return inputs
+
+
+def _kind(value: Any) -> str:
+    """What a kernel must know of an input besides its shape."""
+    if not isinstance(value, torch.Tensor):
+        return f"a {type(value).__name__}"
+    layout = "" if value.layout is torch.strided else f", {value.layout}"
+    exact = value.dtype.is_floating_point or value.dtype.is_complex
+    kind = str(value.dtype).removeprefix("torch.") if exact else "integers"
+    return f"a tensor of {kind} on {value.device.type}{layout}"
 
 
 def is_empty(sample: Sample) -> bool:
