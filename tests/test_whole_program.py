@@ -36,3 +36,10 @@ def test_nothing_but_nan_differs(least_db: float) -> None:
     wanted = torch.tensor([0.0, 1.0, float("nan"), float("inf")])
     assert "elsewhere" in _difference(torch.full((4,), float("nan")), wanted, least_db)
     assert _difference(wanted.clone(), wanted, least_db) == ""
+
+
+@pytest.mark.parametrize("least_db", [15.0, 30.0, 60.0])
+@pytest.mark.parametrize(("result", "wanted"), [(3, 2), (float("nan"), 1.0), (1.0, float("inf")), (True, False)])
+def test_the_only_number_of_an_output_is_compared(result: float, wanted: float, least_db: float) -> None:
+    assert _difference(torch.tensor([result]), torch.tensor([wanted]), least_db)
+    assert _difference(torch.tensor([result] + [wanted] * 9), torch.tensor([wanted] * 10), 15.0) == ""

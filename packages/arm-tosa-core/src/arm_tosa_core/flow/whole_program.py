@@ -28,7 +28,7 @@ NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 _TIMEOUT_S = 600.0
 #: Noise of right programs, dB: what is rounded to 8 bits, to 16 bits, or only sums in another order.
 _QUANTIZED_DB, _HALF_DB, _FLOAT_DB = 15.0, 30.0, 60.0
-#: Part of an output's integers, such as indices of nearly equal numbers, that may be others.
+#: Part of an output's integers, such as indices of nearly equal numbers, that may be others; never the only one.
 _OTHERS = 0.1
 
 
@@ -109,7 +109,7 @@ def _difference(result: torch.Tensor, wanted: Any, least_db: float) -> str:
     wanted = wanted if isinstance(wanted, torch.Tensor) else torch.tensor(wanted)
     if result.shape != wanted.shape:
         return f"has shape {list(result.shape)}; PyTorch gives {list(wanted.shape)}"
-    few = max(1, math.ceil(_OTHERS * wanted.numel())) if least_db < _FLOAT_DB else 0
+    few = math.ceil(_OTHERS * wanted.numel()) if least_db < _FLOAT_DB and wanted.numel() > 1 else 0
     if not wanted.is_floating_point():
         others = int((result != wanted).sum())
         return f"has {others} of {wanted.numel()} numbers that are others in PyTorch" if others > few else ""
