@@ -71,9 +71,14 @@ class OpCase:
         return tuple(i(g) if callable(i) else torch.randn(tuple(i), generator=g) for i in self.inputs)
 
 
-def given(function: Callable[..., Any]) -> Callable[[], Any]:
-    """``OpCase.make`` of a function that is there already; for rows that are made in a loop."""
-    return lambda: function
+def row(name: str, function: Callable[..., Any], inputs: Sequence[Any], *refuses: Any, **options: Any) -> OpCase:
+    """The case of a function that is there already; other arguments as of ``OpCase``."""
+    return OpCase(name, lambda: function, inputs, *refuses, **options)
+
+
+def refused(reason: str) -> dict[str, str]:
+    """``OpCase.refuses`` of what is refused in every scheme."""
+    return dict.fromkeys(SCHEMES, reason)
 
 
 def uniform(shape: Sequence[int], low: float, high: float) -> Callable[[torch.Generator], torch.Tensor]:
@@ -86,6 +91,21 @@ def integers(
 ) -> Callable[[torch.Generator], torch.Tensor]:
     """An input of integers, ``low`` included, ``high`` not; ``torch.bool`` as a type gives truth values."""
     return lambda g: torch.randint(low, high, tuple(shape), generator=g).to(dtype)
+
+
+def int32(shape: Sequence[int], low: int, high: int) -> Callable[[torch.Generator], torch.Tensor]:
+    """``integers`` of this type."""
+    return integers(shape, low, high, torch.int32)
+
+
+def bools(*shape: int) -> Callable[[torch.Generator], torch.Tensor]:
+    """An input of truth values."""
+    return integers(shape, 0, 2, torch.bool)
+
+
+def half(*shape: int) -> Callable[[torch.Generator], torch.Tensor]:
+    """An input of float16, normally distributed."""
+    return lambda g: torch.randn(shape, generator=g).half()
 
 
 def channels_last(shape: Sequence[int]) -> Callable[[torch.Generator], torch.Tensor]:

@@ -1,52 +1,12 @@
 """The operator cases, by family."""
 
-from ..case import OpCase
-from . import (
-    activation,
-    attention,
-    batch,
-    convolution,
-    creation,
-    elementwise,
-    fourier,
-    index,
-    linear,
-    logic,
-    normalization,
-    order,
-    pool,
-    recurrent,
-    reduction,
-    resize,
-    sample,
-    scatter,
-    shape,
-    signs,
-)
+from importlib import import_module
 
-CASES: list[OpCase] = [
-    case
-    for family in (
-        elementwise,
-        activation,
-        logic,
-        creation,
-        convolution,
-        linear,
-        pool,
-        batch,
-        resize,
-        normalization,
-        attention,
-        reduction,
-        order,
-        shape,
-        index,
-        scatter,
-        recurrent,
-        signs,
-        sample,
-        fourier,
-    )
-    for case in family.CASES
-]
+from ..case import OpCase
+
+_FAMILIES = (
+    *("elementwise", "activation", "logic", "creation", "convolution", "linear", "pool", "batch", "resize"),
+    *("normalization", "attention", "reduction", "order", "shape", "index", "scatter", "recurrent", "signs"),
+    *("sample", "fourier"),
+)
+CASES: list[OpCase] = [case for family in _FAMILIES for case in import_module(f"{__name__}.{family}").CASES]

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..case import QUANTIZED, OpCase, channels_last, given, integers, uniform
+from ..case import QUANTIZED, OpCase, channels_last, half, int32, integers, refused, row, uniform
 
 #: Functions, over -6 to 6.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -51,39 +51,28 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "dropout": lambda x: F.dropout(x + 1, 0.5, False),
     "dropout/channels": lambda x: F.dropout1d(x + 1, 0.5, False),
 }
-_functions = [OpCase(name, given(f), [uniform((1, 3, 41), -6, 6)]) for name, f in _FUNCTIONS.items()]
+_functions = [row(name, f, [uniform((1, 3, 41), -6, 6)]) for name, f in _FUNCTIONS.items()]
 
 CASES: list[OpCase] = [
     *_functions,
-    OpCase("relu/rank 0", lambda: F.relu, [()]),
-    OpCase("relu/rank 6", lambda: F.relu, [(1, 2, 1, 3, 2, 2)]),
-    OpCase("relu/channels_last", lambda: F.relu, [channels_last((1, 3, 4, 5))]),
-    OpCase("relu/in place", lambda: lambda x, y: F.relu(x + y, inplace=True), [(2, 3, 5), (2, 3, 5)]),
-    OpCase("relu/int32", lambda: F.relu, [integers((9,), -9, 9, torch.int32)]),
-    OpCase("relu/float16", lambda: F.relu, [lambda g: torch.randn(3, 4, generator=g).half()], needs_float=QUANTIZED),
-    OpCase("relu/after add", lambda: lambda x, y: F.relu(x + y), [(2, 3, 5), (2, 3, 5)]),
-    OpCase("relu6/in place", lambda: lambda x: F.relu6(x * 5, inplace=True), [(2, 3, 5)]),
-    OpCase("hardtanh/after mul", lambda: lambda x, y: F.hardtanh(x * y), [(2, 3, 5), (2, 3, 5)]),
-    OpCase("clamp/int32", lambda: lambda x: x.clamp(-3, 4), [integers((9,), -9, 9, torch.int32)]),
-    OpCase(
-        "clamp/int32 to float",
-        lambda: lambda x: x.clamp(-2.5, 4),
-        [integers((9,), -9, 9, torch.int32)],
-        needs_float=QUANTIZED,
-    ),
-    OpCase("clamp/int8", lambda: lambda x: x.clamp(-3, 4), [integers((9,), -9, 9, torch.int8)]),
-    OpCase("silu/in place", lambda: lambda x: F.silu(x + 1, inplace=True), [(3, 5)]),
-    OpCase(
-        "silu/float16",
-        lambda: F.silu,
-        [lambda g: torch.randn(3, 4, generator=g).half()],
-        tolerance=(4e-3, 2e-3),
-        needs_float=QUANTIZED,
-    ),
+    row("relu/rank 0", F.relu, [()]),
+    row("relu/rank 6", F.relu, [(1, 2, 1, 3, 2, 2)]),
+    row("relu/channels_last", F.relu, [channels_last((1, 3, 4, 5))]),
+    row("relu/in place", lambda x, y: F.relu(x + y, inplace=True), [(2, 3, 5), (2, 3, 5)]),
+    row("relu/int32", F.relu, [int32((9,), -9, 9)]),
+    row("relu/float16", F.relu, [half(3, 4)], needs_float=QUANTIZED),
+    row("relu/after add", lambda x, y: F.relu(x + y), [(2, 3, 5), (2, 3, 5)]),
+    row("relu6/in place", lambda x: F.relu6(x * 5, inplace=True), [(2, 3, 5)]),
+    row("hardtanh/after mul", lambda x, y: F.hardtanh(x * y), [(2, 3, 5), (2, 3, 5)]),
+    row("clamp/int32", lambda x: x.clamp(-3, 4), [int32((9,), -9, 9)]),
+    row("clamp/int32 to float", lambda x: x.clamp(-2.5, 4), [int32((9,), -9, 9)], needs_float=QUANTIZED),
+    row("clamp/int8", lambda x: x.clamp(-3, 4), [integers((9,), -9, 9, torch.int8)]),
+    row("silu/in place", lambda x: F.silu(x + 1, inplace=True), [(3, 5)]),
+    row("silu/float16", F.silu, [half(3, 4)], tolerance=(4e-3, 2e-3), needs_float=QUANTIZED),
     *(
-        OpCase(
+        row(
             f"{function.__name__}/float16, far below 0",
-            given(function),
+            function,
             [lambda g: (torch.randn(3, 4, generator=g) * 2 - 7).half()],
             tolerance=(4e-3, 1e-6),
             needs_float=QUANTIZED,
@@ -96,10 +85,5 @@ CASES: list[OpCase] = [
     OpCase("glu", lambda: nn.GLU(), [(2, 3, 6)]),
     OpCase("glu/axis", lambda: nn.GLU(1), [(2, 6, 3)]),
     OpCase("rrelu", lambda: nn.RReLU(), [(2, 6, 3)]),
-    OpCase(
-        "dropout/train",
-        lambda: lambda x: F.dropout(x + 1, 0.5, True),
-        [(2, 3)],
-        dict.fromkeys(("fp32", "int8", "int16"), "drops values at random"),
-    ),
+    row("dropout/train", lambda x: F.dropout(x + 1, 0.5, True), [(2, 3)], refused("drops values at random")),
 ]

@@ -10,11 +10,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..case import OpCase, integers, uniform
+from ..case import OpCase, bools, row, uniform
 
 _sdpa = nn.functional.scaled_dot_product_attention
 _Q, _K = (1, 2, 5, 8), (1, 2, 7, 8)
-_BOOL = torch.bool
 
 
 def _attention(**options: Any) -> Callable[[], Callable[..., torch.Tensor]]:
@@ -50,11 +49,11 @@ _ROWS = [
     OpCase("attention/causal, not square", _attention(is_causal=True), [_Q, _K, _K]),
     OpCase("attention/float mask", _attention(), [_Q, _K, _K, uniform((5, 7), -2, 0)]),
     OpCase("attention/float mask per head", _attention(), [_Q, _K, _K, uniform((1, 2, 5, 7), -2, 0)]),
-    OpCase("attention/bool mask", _attention(), [_Q, _K, _K, integers((1, 1, 5, 7), 0, 2, _BOOL)]),
+    OpCase("attention/bool mask", _attention(), [_Q, _K, _K, bools(1, 1, 5, 7)]),
     OpCase("attention/number for a mask", _masked_by_number, [_Q, _K, _K, uniform((1, 2, 5, 7), -2, 0)]),
-    OpCase(
+    row(
         "attention/queries without keys",
-        lambda: lambda q, k, v: F.scaled_dot_product_attention(q, k, v, torch.arange(5).reshape(5, 1).expand(5, 7) > 0),
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, torch.arange(5).reshape(5, 1).expand(5, 7) > 0),
         [_Q, _K, _K],
     ),
     OpCase("attention/grouped queries", _attention(enable_gqa=True), [(1, 6, 5, 8), _K, _K]),

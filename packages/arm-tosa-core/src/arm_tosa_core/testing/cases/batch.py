@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..case import OpCase
+from ..case import OpCase, row
 
 
 class _OfPart(nn.Module):
@@ -130,11 +130,7 @@ CASES: list[OpCase] = [
         _of_part(4, lambda x: x[:, :, 1:], _conv(4, 4, 3, padding=1, groups=4)),
         [(4, 3, 5, 6)],
     ),
-    OpCase(
-        "relu/images of a video",
-        lambda: lambda x: (x * 2)[:, 1:].squeeze(0).relu(),
-        [(1, 3, 4, 5, 6)],
-    ),
+    row("relu/images of a video", lambda x: (x * 2)[:, 1:].squeeze(0).relu(), [(1, 3, 4, 5, 6)]),
     OpCase(
         "max_pool2d/some images of a batch",
         _of_part(4, lambda x: x[1:], lambda: nn.MaxPool2d(3, 2, padding=1)),

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import fft
 
-from ..case import QUANTIZED, SCHEMES, OpCase
+from ..case import QUANTIZED, OpCase, refused, row
 
 
 class _Filter(torch.nn.Module):
@@ -29,7 +29,7 @@ def _row(name: str, function: Callable[..., Any], *inputs: Any) -> OpCase:
         result = function(*args)
         return torch.view_as_real(result) if result.is_complex() else result
 
-    return OpCase(name, lambda: parts, inputs, needs_float=QUANTIZED, tolerance=(1e-3, 1e-4))
+    return row(name, parts, inputs, needs_float=QUANTIZED, tolerance=(1e-3, 1e-4))
 
 
 _COMPLEX = {"fp32": "its complex result is used", **dict.fromkeys(QUANTIZED, "its complex result")}
@@ -52,11 +52,11 @@ CASES: list[OpCase] = [
     _row("fft/moved", lambda x: torch.cat([fft.rfft(x).t(), fft.rfft(x * 2).t()])[1:], (3, 8)),
     _row("complex/polar", lambda x, y: torch.polar(x.abs(), y) - torch.complex(x, y), (3, 4), (3, 4)),
     _row("complex/angle", lambda x: torch.view_as_complex(x).angle(), (9, 2)),
-    OpCase("fft/complex result", lambda: lambda x: fft.rfft(x), [(3, 8)], _COMPLEX),
-    OpCase(
+    row("fft/complex result", lambda x: fft.rfft(x), [(3, 8)], _COMPLEX),
+    row(
         "fft/too long",
-        lambda: lambda x: fft.rfft(x).abs(),
+        lambda x: fft.rfft(x).abs(),
         [(1, 1100)],
-        dict.fromkeys(SCHEMES, "1100 numbers; TOSA has powers of two (extension fft), or matrices up to 1024"),
+        refused("1100 numbers; TOSA has powers of two (extension fft), or matrices up to 1024"),
     ),
 ]

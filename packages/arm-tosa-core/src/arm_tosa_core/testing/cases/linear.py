@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..case import QUANTIZED, OpCase
+from ..case import QUANTIZED, OpCase, row
 
 
 class _Weighted(nn.Module):
@@ -66,40 +66,38 @@ CASES: list[OpCase] = [
         [lambda g: torch.randn(2, 3, 5, generator=g).mT],
     ),
     OpCase("linear/after a transpose", _of(lambda x, w: F.linear(x.transpose(1, 2), w), (4, 3)), [(2, 3, 5)]),
-    OpCase("linear/weight from outside", lambda: F.linear, [(2, 3, 7), (5, 7)]),
-    OpCase("linear/weight and bias from outside", lambda: F.linear, [(3, 7), (5, 7), (5,)], needs_float=QUANTIZED),
+    row("linear/weight from outside", F.linear, [(2, 3, 7), (5, 7)]),
+    row("linear/weight and bias from outside", F.linear, [(3, 7), (5, 7), (5,)], needs_float=QUANTIZED),
     OpCase("linear/weight used twice", _of(lambda x, w: F.linear(F.linear(x, w).relu(), w), (5, 5)), [(3, 5)]),
-    OpCase("addmm/plain", lambda: torch.addmm, [(4, 3), (4, 5), (5, 3)]),
-    OpCase("addmm/broadcast", lambda: torch.addmm, [(3,), (4, 5), (5, 3)]),
-    OpCase(
-        "addmm/alpha, beta", lambda: lambda c, x, y: torch.addmm(c, x, y, alpha=0.5, beta=2.0), [(4, 3), (4, 5), (5, 3)]
-    ),
+    row("addmm/plain", torch.addmm, [(4, 3), (4, 5), (5, 3)]),
+    row("addmm/broadcast", torch.addmm, [(3,), (4, 5), (5, 3)]),
+    row("addmm/alpha, beta", lambda c, x, y: torch.addmm(c, x, y, alpha=0.5, beta=2.0), [(4, 3), (4, 5), (5, 3)]),
     OpCase("addmm/constants", _of(lambda x, c, w: torch.addmm(c, x, w), (3,), (5, 3)), [(4, 5)]),
-    OpCase("mm/plain", lambda: torch.mm, [(4, 5), (5, 3)]),
+    row("mm/plain", torch.mm, [(4, 5), (5, 3)]),
     OpCase("mm/constant right", _of(torch.mm, (5, 3)), [(4, 5)]),
     OpCase("mm/constant left", _of(lambda x, w: torch.mm(w, x), (3, 4)), [(4, 5)]),
-    OpCase("mm/with itself", lambda: lambda x: x @ x.T, [(4, 5)]),
-    OpCase("bmm/plain", lambda: torch.bmm, [(2, 4, 5), (2, 5, 3)]),
-    OpCase("bmm/transposed", lambda: lambda x, y: torch.bmm(x, y.transpose(1, 2)), [(2, 4, 5), (2, 3, 5)]),
+    row("mm/with itself", lambda x: x @ x.T, [(4, 5)]),
+    row("bmm/plain", torch.bmm, [(2, 4, 5), (2, 5, 3)]),
+    row("bmm/transposed", lambda x, y: torch.bmm(x, y.transpose(1, 2)), [(2, 4, 5), (2, 3, 5)]),
     OpCase("bmm/constant", _of(torch.bmm, (2, 5, 3)), [(2, 4, 5)]),
-    OpCase("baddbmm/plain", lambda: torch.baddbmm, [(2, 4, 3), (2, 4, 5), (2, 5, 3)]),
-    OpCase(
+    row("baddbmm/plain", torch.baddbmm, [(2, 4, 3), (2, 4, 5), (2, 5, 3)]),
+    row(
         "baddbmm/alpha, beta",
-        lambda: lambda c, x, y: torch.baddbmm(c, x, y, alpha=0.5, beta=-2.0),
+        lambda c, x, y: torch.baddbmm(c, x, y, alpha=0.5, beta=-2.0),
         [(4, 3), (2, 4, 5), (2, 5, 3)],
     ),
-    OpCase("dot", lambda: torch.dot, [(5,), (5,)]),
-    OpCase("mv", lambda: torch.mv, [(4, 5), (5,)]),
-    *(OpCase(f"matmul/{x} {y}", lambda: torch.matmul, [x, y]) for x, y in _PRODUCTS),
+    row("dot", torch.dot, [(5,), (5,)]),
+    row("mv", torch.mv, [(4, 5), (5,)]),
+    *(row(f"matmul/{x} {y}", torch.matmul, [x, y]) for x, y in _PRODUCTS),
     OpCase("matmul/constant matrix", _of(torch.matmul, (5, 3)), [(2, 4, 5)]),
     OpCase("matmul/constant vector", _of(torch.matmul, (5,)), [(2, 4, 5)]),
     OpCase("matmul/constant batch", _of(torch.matmul, (2, 5, 3)), [(2, 4, 5)]),
     OpCase("matmul/constant left", _of(lambda x, w: torch.matmul(w, x), (3, 4)), [(2, 4, 5)]),
-    OpCase("matmul/scaled", lambda: lambda x, y: (x @ y) * 0.125, [(2, 4, 5), (2, 5, 3)]),
-    OpCase("matmul/relu", lambda: lambda x, y: F.relu(x @ y), [(2, 4, 5), (2, 5, 3)]),
-    OpCase("einsum/outer", lambda: lambda x, y: torch.einsum("i,j->ij", x, y), [(3,), (4,)]),
-    OpCase("einsum/three", lambda: lambda x, y, z: torch.einsum("ij,jk,kl->il", x, y, z), [(3, 4), (4, 5), (5, 2)]),
-    OpCase("einsum/diagonal", lambda: lambda x: torch.einsum("ii->i", x) + 1, [(3, 3)]),
-    OpCase("einsum/ellipsis", lambda: lambda x, y: torch.einsum("...ij,jk->...ki", x, y), [(2, 2, 3, 4), (4, 5)]),
-    OpCase("einsum/batched", lambda: lambda x, y: torch.einsum("bij,bkj->bik", x, y), [(2, 4, 5), (2, 3, 5)]),
+    row("matmul/scaled", lambda x, y: (x @ y) * 0.125, [(2, 4, 5), (2, 5, 3)]),
+    row("matmul/relu", lambda x, y: F.relu(x @ y), [(2, 4, 5), (2, 5, 3)]),
+    row("einsum/outer", lambda x, y: torch.einsum("i,j->ij", x, y), [(3,), (4,)]),
+    row("einsum/three", lambda x, y, z: torch.einsum("ij,jk,kl->il", x, y, z), [(3, 4), (4, 5), (5, 2)]),
+    row("einsum/diagonal", lambda x: torch.einsum("ii->i", x) + 1, [(3, 3)]),
+    row("einsum/ellipsis", lambda x, y: torch.einsum("...ij,jk->...ki", x, y), [(2, 2, 3, 4), (4, 5)]),
+    row("einsum/batched", lambda x, y: torch.einsum("bij,bkj->bik", x, y), [(2, 4, 5), (2, 3, 5)]),
 ]

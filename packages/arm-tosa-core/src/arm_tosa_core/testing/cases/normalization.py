@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from ..case import QUANTIZED, OpCase, channels_last, given
+from ..case import QUANTIZED, OpCase, channels_last, row
 
 
 def _warm(norm: nn.Module) -> nn.Module:
@@ -39,9 +39,9 @@ _ROWS = [
     OpCase("group_norm", lambda: _warm(nn.GroupNorm(2, 6)), [(2, 6, 4, 3)]),
     OpCase("group_norm/rank 3", lambda: _warm(nn.GroupNorm(3, 6)), [(2, 6, 8)]),
     OpCase("group_norm/no affine", lambda: nn.GroupNorm(1, 6, affine=False), [(2, 6, 4, 3)]),
-    OpCase(
+    row(
         "native_group_norm/mean and deviation",
-        given(lambda x: torch.native_group_norm(x, None, None, 2, 6, 12, 3, 1e-5)),
+        lambda x: torch.native_group_norm(x, None, None, 2, 6, 12, 3, 1e-5),
         [(2, 6, 4, 3)],
     ),
     OpCase("group_norm/channels_last", lambda: _warm(nn.GroupNorm(2, 6)), [channels_last((2, 6, 4, 3))]),
@@ -58,7 +58,7 @@ _ROWS = [
     OpCase("softmax/scalar", lambda: nn.Softmax(0), [()]),
     OpCase("softmax/rank 5", lambda: nn.Softmax(2), [(1, 2, 5, 2, 3)]),
     OpCase("softmax/channels_last", lambda: nn.Softmax(1), [channels_last((2, 6, 3, 4))]),
-    OpCase("softmax/large", lambda: lambda x: torch.softmax(x * 30, -1), [(2, 3, 10)]),
+    row("softmax/large", lambda x: torch.softmax(x * 30, -1), [(2, 3, 10)]),
     OpCase("softmax/min", lambda: nn.Softmin(-1), [(2, 3, 10)]),
     OpCase("log_softmax/last", lambda: nn.LogSoftmax(-1), [(2, 3, 10)]),
     OpCase("log_softmax/first", lambda: nn.LogSoftmax(0), [(7, 3)]),
@@ -73,9 +73,9 @@ _LARGE = {
     "instance_norm": nn.functional.instance_norm,
 }
 _ROWS += [
-    OpCase(
+    row(
         f"{name}/large float16",
-        given(function),
+        function,
         [lambda g: (torch.randn(2, 4, 5, 3, generator=g) * 400).half()],
         tolerance=(4e-3, 2e-3),
         needs_float=QUANTIZED,

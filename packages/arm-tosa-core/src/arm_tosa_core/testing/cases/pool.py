@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..case import SCHEMES, OpCase, channels_last
+from ..case import OpCase, channels_last, refused, row
 
 
 def _pool(name: str, *args: Any, **kwargs: Any) -> Callable[[], nn.Module]:
@@ -20,7 +20,7 @@ _IMAGE = (2, 3, 9, 11)
 _LINE = (2, 3, 11)
 _VOLUME = (1, 2, 5, 6, 7)
 _MAX = {"return_indices": True}
-_USED = dict.fromkeys(SCHEMES, "its indices are used; TOSA's pools give only the maxima")
+_USED = refused("its indices are used; TOSA's pools give only the maxima")
 
 CASES: list[OpCase] = [
     OpCase("max_pool1d/plain", _pool("MaxPool1d", 2), [_LINE]),
@@ -43,18 +43,9 @@ CASES: list[OpCase] = [
         lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.MaxPool2d(2)),
         [_IMAGE],
     ),
-    OpCase(
-        "max_pool2d_with_indices/values",
-        lambda: lambda x: torch.ops.aten.max_pool2d_with_indices(x, [2, 2])[0],
-        [_IMAGE],
-    ),
+    row("max_pool2d_with_indices/values", lambda x: torch.ops.aten.max_pool2d_with_indices(x, [2, 2])[0], [_IMAGE]),
     OpCase("max_pool2d_with_indices/both", _pool("MaxPool2d", 3, 2, padding=1, **_MAX), [_IMAGE], refuses=_USED),
-    OpCase(
-        "max_pool2d_with_indices/indices",
-        lambda: lambda x: F.max_pool2d(x, 2, return_indices=True)[1],
-        [_IMAGE],
-        refuses=_USED,
-    ),
+    row("max_pool2d_with_indices/indices", lambda x: F.max_pool2d(x, 2, return_indices=True)[1], [_IMAGE], _USED),
     OpCase("max_pool2d_with_indices/unbatched", _pool("MaxPool2d", 2, **_MAX), [(3, 6, 6)], refuses=_USED),
     OpCase("avg_pool1d/plain", _pool("AvgPool1d", 2), [_LINE]),
     OpCase("avg_pool1d/all", _pool("AvgPool1d", 3, 2, padding=1, ceil_mode=True, count_include_pad=False), [_LINE]),
@@ -90,9 +81,9 @@ CASES: list[OpCase] = [
     OpCase("adaptive_avg_pool2d/more than there is", _pool("AdaptiveAvgPool2d", (12, 3)), [(1, 3, 8, 9)]),
     OpCase("adaptive_avg_pool2d/one axis", _pool("AdaptiveAvgPool2d", (None, 5)), [_IMAGE]),
     OpCase("adaptive_avg_pool2d/unbatched", _pool("AdaptiveAvgPool2d", (2, 3)), [(3, 8, 9)]),
-    OpCase(
+    row(
         "adaptive_avg_pool2d/overload of the edge dialect",
-        lambda: lambda x: torch.ops.aten._adaptive_avg_pool2d(x, [2, 2]),
+        lambda x: torch.ops.aten._adaptive_avg_pool2d(x, [2, 2]),
         [(1, 3, 8, 8)],
     ),
     OpCase("adaptive_max_pool1d/does not divide", _pool("AdaptiveMaxPool1d", 4), [_LINE]),
@@ -103,7 +94,7 @@ CASES: list[OpCase] = [
     OpCase("max_pool3d/all", _pool("MaxPool3d", 3, 2, padding=1, dilation=(1, 2, 1), ceil_mode=True), [_VOLUME]),
     OpCase("max_pool3d/box", _pool("MaxPool3d", (2, 3, 1), (1, 2, 2)), [_VOLUME]),
     OpCase("max_pool3d/unbatched", _pool("MaxPool3d", 2), [_VOLUME[1:]]),
-    OpCase("max_pool3d/indices", lambda: lambda x: F.max_pool3d(x, 2, return_indices=True)[1], [_VOLUME], _USED),
+    row("max_pool3d/indices", lambda x: F.max_pool3d(x, 2, return_indices=True)[1], [_VOLUME], _USED),
     OpCase("max_pool3d/after a convolution", lambda: nn.Sequential(nn.Conv3d(2, 3, 2), nn.MaxPool3d(2)), [_VOLUME]),
     OpCase("avg_pool3d/plain", _pool("AvgPool3d", 2), [(2, 2, 4, 4, 6)]),
     OpCase("avg_pool3d/all", _pool("AvgPool3d", 3, 2, padding=1, ceil_mode=True), [_VOLUME]),

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from ..case import SCHEMES, OpCase, given, uniform
+from ..case import OpCase, refused, row, uniform
 
 _INPUTS = [(2, 3, 5, 6), uniform((2, 3, 4, 2), -1.6, 1.6)]
 
@@ -26,7 +26,7 @@ def _case(mode: str, padding: str, align_corners: bool, about: str = "", inputs:
     def sampled(x: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
         return F.grid_sample(x, grid, mode, padding, align_corners)
 
-    return OpCase(name, given(sampled), inputs)
+    return row(name, sampled, inputs)
 
 
 CASES: list[OpCase] = [
@@ -42,21 +42,21 @@ CASES: list[OpCase] = [
         for padding in ("zeros", "border", "reflection")
         for align_corners in (False, True)
     ),
-    OpCase(
+    row(
         "grid_sampler/bicubic",
-        lambda: lambda x, grid: F.grid_sample(x, grid, mode="bicubic", align_corners=False),
+        lambda x, grid: F.grid_sample(x, grid, mode="bicubic", align_corners=False),
         _INPUTS,
-        dict.fromkeys(SCHEMES, "samples bicubically"),
+        refused("samples bicubically"),
     ),
-    OpCase(
+    row(
         "grid_sampler/volume",
-        lambda: lambda x, grid: F.grid_sample(x, grid, align_corners=False),
+        lambda x, grid: F.grid_sample(x, grid, align_corners=False),
         [(1, 2, 3, 4, 5), uniform((1, 2, 3, 2, 3), -1, 1)],
-        dict.fromkeys(SCHEMES, "samples a volume; TOSA gathers from images"),
+        refused("samples a volume; TOSA gathers from images"),
     ),
-    OpCase(
+    row(
         "grid_sampler/affine_grid",
-        lambda: lambda x, t: F.grid_sample(x, F.affine_grid(t, [2, 3, 3, 4], align_corners=True), align_corners=True),
+        lambda x, t: F.grid_sample(x, F.affine_grid(t, [2, 3, 3, 4], align_corners=True), align_corners=True),
         [(2, 3, 5, 6), uniform((2, 2, 3), -0.6, 0.6)],
     ),
 ]

@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..case import QUANTIZED, SCHEMES, OpCase, integers
-
-_INT32 = torch.int32
+from ..case import QUANTIZED, OpCase, bools, int32, integers, refused, row
 
 
 def _distinct(rows: int, length: int, count: int) -> Callable[[torch.Generator], torch.Tensor]:
@@ -26,16 +24,16 @@ def _reduction(how: str, alone: bool) -> Callable[[], Callable[..., torch.Tensor
 
 
 CASES: list[OpCase] = [
-    OpCase("scatter/source", lambda: lambda x, i, s: x.scatter(1, i, s), [(2, 5), _distinct(2, 5, 3), (2, 3)]),
-    OpCase("scatter/larger source", lambda: lambda x, i, s: x.scatter(1, i, s), [(3, 5), _distinct(2, 5, 3), (4, 6)]),
-    OpCase("scatter/first axis", lambda: lambda x, i, s: x.scatter(0, i.t(), s), [(5, 2), _distinct(2, 5, 3), (3, 2)]),
-    OpCase("scatter/number", lambda: lambda x, i: x.scatter(1, i, 1.5), [(2, 5), integers((2, 3), 0, 5)]),
-    OpCase(
+    row("scatter/source", lambda x, i, s: x.scatter(1, i, s), [(2, 5), _distinct(2, 5, 3), (2, 3)]),
+    row("scatter/larger source", lambda x, i, s: x.scatter(1, i, s), [(3, 5), _distinct(2, 5, 3), (4, 6)]),
+    row("scatter/first axis", lambda x, i, s: x.scatter(0, i.t(), s), [(5, 2), _distinct(2, 5, 3), (3, 2)]),
+    row("scatter/number", lambda x, i: x.scatter(1, i, 1.5), [(2, 5), integers((2, 3), 0, 5)]),
+    row(
         "scatter/int32",
-        lambda: lambda x, i, s: x.scatter(1, i, s),
-        [integers((2, 5), -9, 9, _INT32), _distinct(2, 5, 3), integers((2, 3), -9, 9, _INT32)],
+        lambda x, i, s: x.scatter(1, i, s),
+        [int32((2, 5), -9, 9), _distinct(2, 5, 3), int32((2, 3), -9, 9)],
     ),
-    OpCase("scatter_add", lambda: lambda x, i, s: x.scatter_add(1, i, s), [(2, 5), integers((2, 6), 0, 5), (2, 6)]),
+    row("scatter_add", lambda x, i, s: x.scatter_add(1, i, s), [(2, 5), integers((2, 6), 0, 5), (2, 6)]),
     *(
         OpCase(
             f"scatter_reduce/{how}" + (" alone" if alone else ""),
@@ -54,103 +52,89 @@ CASES: list[OpCase] = [
             ("prod", False, QUANTIZED),
         )
     ),
-    OpCase(
+    row(
         "scatter_reduce/mean, constant indices",
-        lambda: lambda x, y: x.scatter_reduce(1, torch.tensor([[0, 1, 1], [2, 2, 2]]), y, "mean", include_self=False),
+        lambda x, y: x.scatter_reduce(1, torch.tensor([[0, 1, 1], [2, 2, 2]]), y, "mean", include_self=False),
         [(2, 5), (2, 3)],
     ),
-    OpCase(
+    row(
         "scatter_reduce/int32",
-        lambda: lambda x, i, y: x.scatter_reduce(1, i, y, "amax"),
-        [integers((2, 5), -9, 9, torch.int32), integers((2, 3), 0, 5), integers((2, 3), -9, 9, torch.int32)],
+        lambda x, i, y: x.scatter_reduce(1, i, y, "amax"),
+        [int32((2, 5), -9, 9), integers((2, 3), 0, 5), int32((2, 3), -9, 9)],
     ),
-    OpCase(
-        "scatter/add",
-        lambda: lambda x, i, y: x.scatter(1, i, y, reduce="add"),
-        [(2, 5), integers((2, 3), 0, 5), (2, 3)],
-    ),
-    OpCase(
+    row("scatter/add", lambda x, i, y: x.scatter(1, i, y, reduce="add"), [(2, 5), integers((2, 3), 0, 5), (2, 3)]),
+    row(
         "scatter/multiply by a number",
-        lambda: lambda x, i: x.scatter(0, i, 3.0, reduce="multiply"),
+        lambda x, i: x.scatter(0, i, 3.0, reduce="multiply"),
         [(5, 4), integers((1, 4), 0, 5)],
         needs_float=QUANTIZED,
     ),
-    OpCase(
+    row(
         "masked_scatter",
-        lambda: lambda x, mask, y: x.masked_scatter(mask, y),
-        [(2, 3), integers((2, 3), 0, 2, torch.bool), (2, 3)],
-        dict.fromkeys(SCHEMES, "gives as many numbers as the data says; TOSA has fixed shapes"),
+        lambda x, mask, y: x.masked_scatter(mask, y),
+        [(2, 3), bools(2, 3), (2, 3)],
+        refused("gives as many numbers as the data says; TOSA has fixed shapes"),
     ),
-    OpCase("index_put/rows", lambda: lambda x, i, v: x.index_put((i,), v), [(5, 3), _vector(5, 2), (2, 3)]),
-    OpCase("index_put/constant", lambda: lambda x, v: x.index_put((torch.tensor([1, -1]),), v), [(5, 3), (2, 3)]),
-    OpCase(
+    row("index_put/rows", lambda x, i, v: x.index_put((i,), v), [(5, 3), _vector(5, 2), (2, 3)]),
+    row("index_put/constant", lambda x, v: x.index_put((torch.tensor([1, -1]),), v), [(5, 3), (2, 3)]),
+    row(
         "index_put/constant, channels",
-        lambda: lambda x, v: torch.ops.aten.index_put(x, [None, torch.tensor([3, 0])], v),
+        lambda x, v: torch.ops.aten.index_put(x, [None, torch.tensor([3, 0])], v),
         [(2, 5, 3, 4), (2, 2, 3, 4)],
     ),
-    OpCase("index_put/repeated", lambda: lambda x, v: x.index_put((torch.tensor([1, 3, 1]),), v), [(5, 3), (3, 3)]),
-    OpCase("index_put/pairs", lambda: lambda x, i, v: x.index_put((i, i), v), [(5, 4, 3), _vector(4, 2), (2, 3)]),
-    OpCase(
+    row("index_put/repeated", lambda x, v: x.index_put((torch.tensor([1, 3, 1]),), v), [(5, 3), (3, 3)]),
+    row("index_put/pairs", lambda x, i, v: x.index_put((i, i), v), [(5, 4, 3), _vector(4, 2), (2, 3)]),
+    row(
         "index_put/apart",
-        lambda: lambda x, i, v: torch.ops.aten.index_put(x, [i, None, i], v),
+        lambda x, i, v: torch.ops.aten.index_put(x, [i, None, i], v),
         [(5, 2, 4), _vector(4, 2), (2, 2)],
     ),
-    OpCase(
+    row(
         "index_put/later",
-        lambda: lambda x, i, v: torch.ops.aten.index_put(x, [None, i], v),
+        lambda x, i, v: torch.ops.aten.index_put(x, [None, i], v),
         [(2, 5, 3), _vector(5, 2), (2, 2, 3)],
     ),
-    OpCase("index_put/broadcast", lambda: lambda x, i, v: x.index_put((i,), v), [(5, 3), _vector(5, 2), (3,)]),
-    OpCase(
+    row("index_put/broadcast", lambda x, i, v: x.index_put((i,), v), [(5, 3), _vector(5, 2), (3,)]),
+    row(
         "index_put/accumulate int32",
-        lambda: lambda x, v: x.index_put((torch.tensor([0, 2, 2]),), v, accumulate=True),
-        [integers((4, 5), -9, 9, torch.int32), integers((3, 5), -9, 9, torch.int32)],
+        lambda x, v: x.index_put((torch.tensor([0, 2, 2]),), v, accumulate=True),
+        [int32((4, 5), -9, 9), int32((3, 5), -9, 9)],
     ),
-    OpCase(
+    row(
         "index_put/accumulate",
-        lambda: lambda x, i, v: x.index_put((i,), v, accumulate=True),
+        lambda x, i, v: x.index_put((i,), v, accumulate=True),
         [(5, 3), integers((4,), 0, 5), (4, 3)],
     ),
-    OpCase(
-        "index_put/mask",
-        lambda: lambda x, m: x.index_put((m,), torch.tensor(0.5)),
-        [(3, 4), integers((3, 4), 0, 2, torch.bool)],
-    ),
-    OpCase(
+    row("index_put/mask", lambda x, m: x.index_put((m,), torch.tensor(0.5)), [(3, 4), bools(3, 4)]),
+    row(
         "index_put/mask, accumulate",
-        lambda: lambda x, m: x.index_put((m,), torch.tensor(0.5), accumulate=True),
-        [(3, 4), integers((3, 4), 0, 2, torch.bool)],
+        lambda x, m: x.index_put((m,), torch.tensor(0.5), accumulate=True),
+        [(3, 4), bools(3, 4)],
     ),
-    OpCase(
+    row(
         "index_put/mask of a later axis",
-        lambda: lambda x, m: torch.ops.aten.index_put(x, [None, m], torch.tensor(0.5)),
-        [(2, 3, 4), integers((3,), 0, 2, torch.bool)],
+        lambda x, m: torch.ops.aten.index_put(x, [None, m], torch.tensor(0.5)),
+        [(2, 3, 4), bools(3)],
     ),
-    OpCase(
+    row(
         "index_put/bool",
-        lambda: lambda x, i: (x > 0).index_put((i,), torch.tensor([[True, False, True], [False, True, True]])),
+        lambda x, i: (x > 0).index_put((i,), torch.tensor([[True, False, True], [False, True, True]])),
         [(5, 3), _vector(5, 2)],
     ),
-    OpCase("index_copy", lambda: lambda x, i, v: x.index_copy(1, i, v), [(5, 3), _vector(3, 2), (5, 2)]),
-    OpCase(
-        "index_copy/in place", lambda: lambda x, i, v: (x + 1).index_copy_(0, i, v), [(5, 3), _vector(5, 2), (2, 3)]
-    ),
-    OpCase("index_add", lambda: lambda x, i, v: x.index_add(1, i, v), [(5, 3), integers((4,), 0, 3), (5, 4)]),
-    OpCase(
-        "index_fill/twice",
-        lambda: lambda x, i, v: x.index_fill(1, i, v[0]),
-        [(5, 3), integers((5,), 0, 3), (1,)],
-    ),
-    OpCase("index_fill", lambda: lambda x, i: x.index_fill(1, i, 2.0), [(5, 3), integers((4,), 0, 3)]),
-    OpCase("slice_scatter", lambda: lambda x, v: torch.slice_scatter(x, v, 1, 1, 3), [(5, 4), (5, 2)]),
-    OpCase("slice_scatter/steps", lambda: lambda x, v: torch.slice_scatter(x, v, 1, 0, 4, 2), [(5, 4), (5, 2)]),
-    OpCase("slice_scatter/to the end", lambda: lambda x, v: torch.slice_scatter(x, v, 0, -2), [(5, 4), (2, 4)]),
-    OpCase("select_scatter", lambda: lambda x, v: torch.select_scatter(x, v, 1, -2), [(5, 4), (5,)]),
-    OpCase(
+    row("index_copy", lambda x, i, v: x.index_copy(1, i, v), [(5, 3), _vector(3, 2), (5, 2)]),
+    row("index_copy/in place", lambda x, i, v: (x + 1).index_copy_(0, i, v), [(5, 3), _vector(5, 2), (2, 3)]),
+    row("index_add", lambda x, i, v: x.index_add(1, i, v), [(5, 3), integers((4,), 0, 3), (5, 4)]),
+    row("index_fill/twice", lambda x, i, v: x.index_fill(1, i, v[0]), [(5, 3), integers((5,), 0, 3), (1,)]),
+    row("index_fill", lambda x, i: x.index_fill(1, i, 2.0), [(5, 3), integers((4,), 0, 3)]),
+    row("slice_scatter", lambda x, v: torch.slice_scatter(x, v, 1, 1, 3), [(5, 4), (5, 2)]),
+    row("slice_scatter/steps", lambda x, v: torch.slice_scatter(x, v, 1, 0, 4, 2), [(5, 4), (5, 2)]),
+    row("slice_scatter/to the end", lambda x, v: torch.slice_scatter(x, v, 0, -2), [(5, 4), (2, 4)]),
+    row("select_scatter", lambda x, v: torch.select_scatter(x, v, 1, -2), [(5, 4), (5,)]),
+    row(
         "masked_scatter/square",
-        lambda: lambda x, m, v: x.masked_scatter(m, v),
-        [(4, 4), integers((4, 4), 0, 2, torch.bool), (4, 4)],
-        dict.fromkeys(SCHEMES, "gives as many numbers as the data says; TOSA has fixed shapes"),
+        lambda x, m, v: x.masked_scatter(m, v),
+        [(4, 4), bools(4, 4), (4, 4)],
+        refused("gives as many numbers as the data says; TOSA has fixed shapes"),
     ),
-    OpCase("diagonal_scatter", lambda: lambda x, v: torch.diagonal_scatter(x, v, 1), [(4, 4), (3,)]),
+    row("diagonal_scatter", lambda x, v: torch.diagonal_scatter(x, v, 1), [(4, 4), (3,)]),
 ]

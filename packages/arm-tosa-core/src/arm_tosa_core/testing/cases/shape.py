@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..case import HANDS_ON, QUANTIZED, SCHEMES, OpCase, channels_last, integers
+from ..case import HANDS_ON, QUANTIZED, OpCase, channels_last, int32, refused, row
 
 
 def _row(name: str, move: Callable[..., Any], *inputs: Any, **more: Any) -> OpCase:
@@ -80,7 +80,7 @@ CASES: list[OpCase] = [
     _row("view/to scalar", lambda x: x.view(()), (1, 1)),
     _row("view/from scalar", lambda x: x.view(1, 1), ()),
     _row("view/bool", lambda x: (x > 0).view(4, 6), (2, 3, 4)),
-    _row("view/int32", lambda x: x.view(4, 6), integers((2, 3, 4), 0, 9, torch.int32)),
+    _row("view/int32", lambda x: x.view(4, 6), int32((2, 3, 4), 0, 9)),
     _row("reshape/of a permuted one", lambda x: x.permute(2, 0, 1).reshape(4, 6), (2, 3, 4)),
     _row("reshape/channels_last", lambda x: x.reshape(2, -1), channels_last((2, 3, 4, 5))),
     _row("view_as", lambda x, y: x.view_as(y) + y, (2, 6), (3, 4)),
@@ -96,10 +96,10 @@ CASES: list[OpCase] = [
     _row("unsqueeze/back", lambda x: x.unsqueeze(-1), (3, 4)),
     _row("unsqueeze/scalar", lambda x: x.unsqueeze(0), ()),
     # All that a program does is worth a delegate.
-    OpCase("permute/alone", lambda: lambda x: x.permute(2, 0, 1), [(2, 3, 4)]),
-    OpCase("view/alone", lambda: lambda x: x.view(4, 6), [(2, 3, 4)]),
-    OpCase("clone/alone", lambda: torch.clone, [(2, 3, 4)], {"fp32": HANDS_ON}),
-    OpCase("view/beside its input", lambda: lambda x: (x.view(4, 6), x), [(2, 3, 4)]),
+    row("permute/alone", lambda x: x.permute(2, 0, 1), [(2, 3, 4)]),
+    row("view/alone", lambda x: x.view(4, 6), [(2, 3, 4)]),
+    row("clone/alone", torch.clone, [(2, 3, 4)], {"fp32": HANDS_ON}),
+    row("view/beside its input", lambda x: (x.view(4, 6), x), [(2, 3, 4)]),
     _row("permute/rank 3", lambda x: x.permute(2, 0, 1), (2, 3, 4)),
     _row("permute/negative", lambda x: x.permute(0, -1, 1, -2), (2, 3, 4, 5)),
     _row("permute/rank 6", lambda x: x.permute(5, 3, 1, 0, 2, 4), (1, 2, 3, 2, 1, 2)),
@@ -123,7 +123,7 @@ CASES: list[OpCase] = [
     _row("expand/bool", lambda x: (x > 0).expand(2, 3, 4), (3, 1)),
     _row("repeat", lambda x: x.repeat(2, 1, 3), (2, 3, 4)),
     _row("repeat/new axes", lambda x: x.repeat(2, 3, 2), (3, 4)),
-    _row("repeat/int32", lambda x: x.repeat(2, 2), integers((2, 3), 0, 9, torch.int32)),
+    _row("repeat/int32", lambda x: x.repeat(2, 2), int32((2, 3), 0, 9)),
     _row("tile", lambda x: torch.tile(x, (2, 2)), (2, 3, 4)),
     _row("repeat_interleave", lambda x: x.repeat_interleave(3, 1), (2, 3, 4)),
     _row("repeat_interleave/flat", lambda x: x.repeat_interleave(2), (2, 3)),
@@ -131,7 +131,7 @@ CASES: list[OpCase] = [
         "repeat_interleave/by a tensor",
         lambda x: x.repeat_interleave(torch.tensor([1, 2, 3]), 0),
         (3, 4),
-        refuses=dict.fromkeys(SCHEMES, "has a dynamic shape"),
+        refuses=refused("has a dynamic shape"),
     ),
     _row(
         "repeat_interleave/by a tensor, size known",
@@ -149,19 +149,17 @@ CASES: list[OpCase] = [
     ),
     _row("cat/mixed order", lambda x, y: torch.cat([x, y], 1), channels_last((1, 3, 4, 5)), (1, 2, 4, 5)),
     _row("cat/minima", lambda x, y: torch.cat([torch.minimum(x, y), torch.maximum(x, y)], 1), (3, 4), (3, 4)),
-    OpCase("cat/distances", lambda: lambda x, y: torch.cat([y, (x - y).abs()]), [(3, 4), (3, 4)]),
+    row("cat/distances", lambda x, y: torch.cat([y, (x - y).abs()]), [(3, 4), (3, 4)]),
     _row("cat/rank 6", lambda x, y: torch.cat([x, y], 3), (1, 2, 1, 2, 2, 3), (1, 2, 1, 3, 2, 3)),
     _row("cat/bool", lambda x, y: torch.cat([x > 0, y > 0]), (2, 3), (4, 3)),
-    _row(
-        "cat/types", lambda x, y: torch.cat([x, y]), integers((2, 3), 0, 9, torch.int32), (4, 3), needs_float=QUANTIZED
-    ),
+    _row("cat/types", lambda x, y: torch.cat([x, y]), int32((2, 3), 0, 9), (4, 3), needs_float=QUANTIZED),
     _row("cat/scales", _cat_scales, (2, 3), (2, 5)),
     _row("cat/negative slope", lambda x, y: torch.cat([x, y.relu()], 0), (2, 3), (2, 3)),
     _row("cat/seventy", lambda x: torch.cat(list(x.unbind(1)), 1), (2, 70, 3)),
-    OpCase("cat/used twice", lambda: _used_twice, [(2, 3), (2, 5)]),
+    row("cat/used twice", _used_twice, [(2, 3), (2, 5)]),
     # a quantum of tanh is 1.7 of the joined tensors
-    OpCase("cat/chained", lambda: _chained, [(1, 48), (1, 3, 4, 6)]),
-    OpCase("cat/two", lambda: _two_cats, [(2, 3), (4, 3), (1, 3)]),
+    row("cat/chained", _chained, [(1, 48), (1, 3, 4, 6)]),
+    row("cat/two", _two_cats, [(2, 3), (4, 3), (1, 3)]),
     OpCase("cat/constant", _CatConstant, [(2, 4, 5)]),
     OpCase("cat/convolutions", _Inception, [(1, 3, 6, 6)]),
     _row("stack", lambda x, y: torch.stack([x, y], 1), (2, 3), (2, 3)),
@@ -179,7 +177,7 @@ CASES: list[OpCase] = [
     _row("slice/step, fewer left", lambda x: x[:, 3::4], (2, 9)),
     _row("slice/rank 6 step", lambda x: x[:, :, ::2], (1, 2, 5, 2, 1, 2)),
     _row("slice/bool step", lambda x: (x > 0)[::2], (5, 3)),
-    _row("slice/int32 step", lambda x: x[1::2], integers((5, 3), 0, 9, torch.int32)),
+    _row("slice/int32 step", lambda x: x[1::2], int32((5, 3), 0, 9)),
     _row("slice/channels_last", lambda x: x[:, 1:, ::2, 1:], channels_last((1, 3, 4, 5))),
     _row("narrow", lambda x: x.narrow(1, 1, 3), (2, 5)),
     _row("narrow/from the end", lambda x: x.narrow(-1, -3, 2), (2, 5)),
@@ -193,12 +191,12 @@ CASES: list[OpCase] = [
     _row("pad/negative", lambda x: torch.nn.functional.pad(x, (-1, 2, 1, -1)), (2, 3, 4)),
     _row("pad/rank 5", lambda x: torch.nn.functional.pad(x, (1, 0, 0, 1, 1, 1)), (1, 2, 2, 3, 2)),
     _row("pad/channels_last", lambda x: torch.nn.functional.pad(x, (1, 0, 2, 1)), channels_last((1, 3, 4, 5))),
-    _row("pad/int32", lambda x: torch.nn.functional.pad(x, (1, 2), value=7), integers((2, 3), 0, 9, torch.int32)),
-    OpCase(
+    _row("pad/int32", lambda x: torch.nn.functional.pad(x, (1, 2), value=7), int32((2, 3), 0, 9)),
+    row(
         "pad/beyond int32",
-        lambda: lambda x: torch.nn.functional.pad(x.long(), (1, 2), value=3e9),
-        [integers((2, 3), 0, 9, torch.int32)],
-        dict.fromkeys(("fp32", "int8", "int16"), "INT32 does not hold"),
+        lambda x: torch.nn.functional.pad(x.long(), (1, 2), value=3e9),
+        [int32((2, 3), 0, 9)],
+        refused("INT32 does not hold"),
     ),
     _row("pad/reflect 1d", lambda x: torch.nn.functional.pad(x, (2, 3), mode="reflect"), (1, 2, 5)),
     _row("pad/reflect 2d", lambda x: torch.nn.functional.pad(x, (1, 2, 3, 0), mode="reflect"), (1, 2, 4, 5)),
@@ -239,5 +237,5 @@ CASES: list[OpCase] = [
     _row("contiguous", lambda x: x.permute(1, 0).contiguous(), (2, 3)),
     _row("detach", lambda x: x.detach(), (2, 3)),
     _row("meshgrid", lambda x, y: torch.meshgrid(x, y, indexing="ij"), (3,), (4,)),
-    _row("empty", lambda x: x[:, 3:3], (2, 5), refuses=dict.fromkeys(SCHEMES, "is computed from constants")),
+    _row("empty", lambda x: x[:, 3:3], (2, 5), refuses=refused("is computed from constants")),
 ]
