@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from executorch.exir import to_edge
 
 from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, lower, quantize_program
 from arm_tosa_core.exir.compile_spec import TosaCompileSpec
@@ -36,6 +37,22 @@ def test_no_program(program: Any, advice: str) -> None:
         lower(program, "tosa")
 
 
+def test_a_program_of_another_stage() -> None:
+    edge, quantized = to_edge(PROGRAM).exported_program(), quantize_program(PROGRAM, QUANTIZER, [INPUTS]).converted
+    for call in (lambda: lower(edge, "tosa"), lambda: quantize_program(edge, QUANTIZER, [INPUTS])):
+        with pytest.raises(UsageError, match="takes a program of torch.export, not one of to_edge"):
+            call()
+    with pytest.raises(UsageError, match="the program is quantized"):
+        quantize_program(torch.export.export(quantized, INPUTS), QUANTIZER, [INPUTS])
+
+
+@pytest.mark.parametrize("switch", ["integer_io", "cache"])
+def test_no_switch(switch: str) -> None:
+    options: Any = {switch: "no"}
+    with pytest.raises(UsageError, match=f"{switch} takes True or False, not 'no'"):
+        lower(PROGRAM, "tosa", **options)
+
+
 def test_a_quantized_model_is_exported_again() -> None:
     quantized: Any = quantize_program(PROGRAM, QUANTIZER, [INPUTS])
     with pytest.raises(UsageError, match=r"torch\.export\.export\(quantized\.converted, inputs\)"):
@@ -58,6 +75,8 @@ def test_no_options(options: Any) -> None:
         ([(torch.ones(1, 4).double(),)], "takes a tensor of float32 on cpu, not a tensor of float64 on cpu"),
         ([(torch.ones(1, 4).int(),)], "not a tensor of integers on cpu"),
         ([(torch.ones(1, 4).to("meta"),)], "not a tensor of float32 on meta"),
+        ([(torch.ones(4),)], r"takes \[1, 4\], not \[4\]"),
+        ([(torch.ones(1, 4),), (torch.ones(1, 5),)], r"takes \[1, 4\], not \[1, 5\]"),
         ([(torch.ones(1, 4).to_sparse(),)], "not a tensor of float32 on cpu, torch.sparse_coo"),
     ],
 )

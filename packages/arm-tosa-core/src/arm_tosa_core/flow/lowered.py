@@ -193,6 +193,8 @@ def lower(
     options = ExecuTorchOptions() if executorch is None else executorch
     require_kind(options, ExecuTorchOptions, "executorch")
     require_callable(progress, "progress")
+    for switch, argument in ((cache, "cache"), (integer_io, "integer_io")):
+        require_kind(switch, bool, argument)
     programs = _by_method(exported_program, {"integer_io": integer_io, "etrecord": options.etrecord is not None})
     for program in programs.values():
         require_program(program, "lower")

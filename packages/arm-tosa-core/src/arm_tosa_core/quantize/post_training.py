@@ -15,6 +15,8 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from ..aten.functionalize import without_transforms
 from ..aten.written_state import with_own_inputs
+from ..lowering.exported_program import QUANTIZE
+from ..lowering.operator_names import canonical
 from ..support.arguments import require_callable, require_kind, require_program
 from ..support.errors import UsageError
 from ..support.library_messages import without_torch_warnings
@@ -75,7 +77,7 @@ def quantize_program(
 
     Raises:
         UsageError: there is no sample, or one is no call of the model, a state that the model does not have, a model
-            that is not in float32, or no quantizer, or one without a scheme.
+            that is not in float32 or is quantized, or no quantizer, or one without a scheme.
 
     Warns:
         LongTailWarning: most numbers of an input are lost in 8 bits.
@@ -83,6 +85,7 @@ def quantize_program(
     """
     require_program(program, "quantize_program")
     _require_single_precision(program)
+    _require_float(program)
     if not isinstance(quantizer, TOSAQuantizer):
         raise UsageError(
             f"quantize_program takes a quantizer with a scheme, not {quantizer!r}: for a target by its name, "
@@ -176,6 +179,12 @@ def _require_single_precision(program: ExportedProgram) -> None:
         raise UsageError(
             f"{name} is {kind}, and a model is quantized from float32: export model.float(), with float32 inputs"
         )
+
+
+def _require_float(program: ExportedProgram) -> None:
+    """Refuses a program that is quantized: it would be rounded twice."""
+    if any(node.op == "call_function" and canonical(node.target) in QUANTIZE for node in program.graph.nodes):
+        raise UsageError("the program is quantized: lower() takes it as it is, and quantize_program the float one")
 
 
 def _evenly_sampled(sequence: list[Sample]) -> list[Sample]:

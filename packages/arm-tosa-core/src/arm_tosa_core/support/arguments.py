@@ -9,12 +9,14 @@ def require_program(value: object, function: str) -> None:
     """Refuses a value that is no program of ``torch.export``.
 
     Raises:
-        UsageError: says how to make one of the value.
+        UsageError: says how to make one of the value; also for a program in ExecuTorch's edge dialect.
     """
     from torch import nn
     from torch.export import ExportedProgram
 
     if isinstance(value, ExportedProgram):
+        if value.dialect == "EDGE":
+            raise UsageError(f"{function} takes a program of torch.export, not one of to_edge: give that of before")
         return
     if isinstance(getattr(value, "converted", None), nn.Module):
         advice = "export the quantized model: torch.export.export(quantized.converted, inputs)"
@@ -32,7 +34,8 @@ def require_kind(value: object, kind: type, argument: str) -> None:
         UsageError: names the argument and the type.
     """
     if not isinstance(value, kind):
-        raise UsageError(f"{argument} takes {kind.__name__}(...), not {value!r}")
+        takes = "True or False" if kind is bool else f"{kind.__name__}(...)"
+        raise UsageError(f"{argument} takes {takes}, not {value!r}")
 
 
 def require_callable(value: object, argument: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any
 
@@ -55,7 +55,23 @@ def inputs_of(module: GraphModule, sample: Sample) -> list[Any]:
             raise UsageError(
                 f"a sample is no call of the model: its input {node.name} takes {_kind(wanted)}, not {_kind(given)}"
             )
+        if isinstance(wanted, torch.Tensor) and given.dim() != wanted.dim():
+            raise UsageError(
+                f"a sample is no call of the model: its input {node.name} takes {list(wanted.shape)}, "
+                f"not {list(given.shape)}"
+            )
     return inputs
+
+
+def other_sizes(module: GraphModule, inputs: Sequence[Any]) -> str:
+    """The first input whose sizes are not those that the module was exported with, in a sentence; "": there is none."""
+    for node, given in zip(module.graph.find_nodes(op="placeholder"), inputs, strict=False):
+        wanted = node.meta.get("val")
+        if not isinstance(wanted, torch.Tensor):
+            continue
+        if any(isinstance(size, int) and size != own for size, own in zip(wanted.shape, given.shape, strict=True)):
+            return f"its input {node.name} takes {list(wanted.shape)}, not {list(given.shape)}"
+    return ""
 
 
 def _kind(value: Any) -> str:

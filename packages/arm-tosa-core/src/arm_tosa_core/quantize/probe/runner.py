@@ -14,7 +14,7 @@ from torch.fx.node import map_arg
 from ...compat.torch import tree_leaves
 from ...lowering.exported_program import mutable, source_line
 from ...support.errors import UsageError
-from .calls import Sample, inputs_of
+from .calls import Sample, inputs_of, other_sizes
 
 #: Called with a node, its arguments and its result, which later nodes may write to.
 Look = Callable[[Node, Sequence[Any], Any], None]
@@ -58,12 +58,21 @@ class Runner(Interpreter):
         Args:
             inputs: one for each placeholder; what the program writes to them is lost.
             known: results that are taken over, and not computed again.
+
+        Raises:
+            UsageError: the sizes of an input are not those that the program was exported with, and it has no result
+                for them.
         """
         if self._writes:
             inputs = [x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]
         env = None if known is None else dict(known)
         with torch.no_grad():
-            return list(tree_leaves(self.run(*inputs, initial_env=env, enable_io_processing=False)))
+            try:
+                return list(tree_leaves(self.run(*inputs, initial_env=env, enable_io_processing=False)))
+            except RuntimeError as error:
+                if sizes := other_sizes(self.program, inputs):
+                    raise UsageError(f"a sample is no call of the model: {sizes}") from error
+                raise
 
     def run_node(self, n: Node) -> Any:
         if n.op == "call_module" and n.name.startswith(_OBSERVER):
