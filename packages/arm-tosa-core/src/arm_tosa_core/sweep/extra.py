@@ -11,24 +11,21 @@ from ..support.install_advice import from_index
 
 
 def optuna() -> Any:
-    """Optuna.
-
-    Raises:
-        UsageError: it is not installed; names the command that installs it.
-    """
+    """Optuna; see ``_installed``."""
     return _installed("optuna", "a sweep")
 
 
 def distributed() -> Any:
-    """dask's ``distributed``.
-
-    Raises:
-        UsageError: it is not installed; names the command that installs it.
-    """
+    """dask's ``distributed``; see ``_installed``."""
     return _installed("distributed", "--dask")
 
 
 def _installed(package: str, feature: str) -> Any:
+    """A package.
+
+    Raises:
+        UsageError: it is not installed; names the command that installs it.
+    """
     if find_spec(package) is None:
         raise UsageError(f"{feature} needs {package}: {from_index(package)} (the extra arm-tosa-core[sweep] brings it)")
     return import_module(package)

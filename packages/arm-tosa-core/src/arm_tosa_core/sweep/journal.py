@@ -32,35 +32,7 @@ class Trial:
     trial: Any
 
 
-class Record:
-    """The record of a sweep; this one forgets.
-
-    Attributes:
-        outcomes: results so far, by the digests of points.
-    """
-
-    def __init__(self) -> None:
-        self.outcomes: dict[str, Outcome] = {}
-
-    def program(self, parameters: Parameters) -> str | None:
-        """Digest of the program that the recorded results of these parameters belong to, or None."""
-        return None
-
-    def remember_program(self, parameters: Parameters, digest: str) -> None:
-        """Notes it."""
-
-    def begin(self, point: Point) -> Trial:
-        """Notes that a point is being tried."""
-        return Trial(point, None)
-
-    def end(self, trial: Trial, digest: str, outcome: Outcome) -> None:
-        """Notes the outcome of a trial."""
-
-    def drop(self, trial: Trial) -> None:
-        """Notes that a trial was given up."""
-
-
-class Journal(Record):
+class Journal:
     """The study of one model, one set of data and one space, with results of other spaces for the same model and data.
 
     Args:
@@ -69,13 +41,16 @@ class Journal(Record):
         origin: a name for the model and the data.
         judged: accuracy is an objective.
 
+    Attributes:
+        outcomes: results so far, by the digests of points.
+
     Raises:
         UsageError: Optuna is not installed, the folder cannot be written, another process is using it, or its file is
             none of Optuna's. The methods raise it too, where what the file says turns out to be wrong later.
     """
 
     def __init__(self, folder: Path, space: Space, origin: str, limits: Limits, *, judged: bool) -> None:
-        super().__init__()
+        self.outcomes: dict[str, Outcome] = {}
         self._optuna = optuna = extra.optuna()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._lock = _locked(folder)
@@ -147,16 +122,16 @@ class Journal(Record):
                     self.outcomes[trial.user_attrs["digest"]] = outcome
 
     def program(self, parameters: Parameters) -> str | None:
-        """See ``Record``."""
+        """Digest of the program that the recorded results of these parameters belong to, or None."""
         return self._programs.get(json.dumps(parameters))
 
     def remember_program(self, parameters: Parameters, digest: str) -> None:
-        """See ``Record``."""
+        """Notes it."""
         self._programs[json.dumps(parameters)] = digest
         self._study.set_user_attr("programs", self._programs)
 
     def begin(self, point: Point) -> Trial:
-        """See ``Record``."""
+        """Notes that a point is being tried."""
         parameters = dict(_words(point, self._space))
         self._study.enqueue_trial(parameters)
         while True:  # a point that a killed process had put in line comes first
@@ -181,7 +156,7 @@ class Journal(Record):
         return Trial(Point(target, scheme, chosen, tuple(parameters)), trial)
 
     def end(self, trial: Trial, digest: str, outcome: Outcome) -> None:
-        """See ``Record``."""
+        """Notes the outcome of a trial."""
         trial.trial.set_user_attr("digest", digest)
         trial.trial.set_user_attr("outcome", asdict(outcome))
         self.outcomes[digest] = outcome
@@ -196,7 +171,7 @@ class Journal(Record):
             self._study.tell(trial.trial, values)
 
     def drop(self, trial: Trial) -> None:
-        """See ``Record``."""
+        """Notes that a trial was given up."""
         with self._replayed():
             self._study.tell(trial.trial, state=self._failed)
 
@@ -227,12 +202,9 @@ def _sampler(seed: int) -> Any:
 
 
 def _name(space: Space, origin: str, judged: bool) -> str:
-    text = json.dumps([_plain(space), origin, judged])
+    targets = {name: dict(options) for name, options in space.targets.items()}
+    text = json.dumps([[targets, space.schemes, dict(space.parameters)], origin, judged])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _plain(space: Space) -> list[Any]:
-    return [{name: dict(options) for name, options in space.targets.items()}, space.schemes, dict(space.parameters)]
 
 
 def _words(point: Point, space: Space) -> Iterator[tuple[str, Any]]:

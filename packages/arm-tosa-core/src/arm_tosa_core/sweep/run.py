@@ -11,9 +11,9 @@ from typing import Protocol
 
 from ..exir.provenance import of_installation
 from ..support.errors import UsageError
-from .engine import Done, Engine, Here
-from .evaluate import evaluate, identify
-from .journal import Journal, Record, Trial
+from .engine import Done, Engine
+from .evaluate import evaluate, guarded, identify
+from .journal import Journal, Trial
 from .limits import Limits
 from .point import Evaluation, Failure, Group, Outcome, Parameters, Point, Result
 from .sources import Sources
@@ -36,7 +36,15 @@ def compare(space: Space, sources: Sources, folder: Path, progress: Progress = s
     Raises:
         UsageError: the first points all fail alike.
     """
-    return _Run(space, sources, folder, Here(), Record(), "").through(All(space), progress)
+    results: list[Result] = []
+    failures = _Failures(len(space))
+    for point in space:
+        progress(len(results), len(space))
+        outcome: Outcome = guarded(evaluate, sources, str(folder), point)
+        results.append(Result(point, outcome))
+        failures.note(outcome)
+    progress(len(results), len(space))
+    return results
 
 
 def sweep(
@@ -76,7 +84,7 @@ class _Run:
     """One run of a sweep; results and running points by the digests of points."""
 
     def __init__(
-        self, space: Space, sources: Sources, folder: Path, engine: Engine, notes: Record, origin: str
+        self, space: Space, sources: Sources, folder: Path, engine: Engine, notes: Journal, origin: str
     ) -> None:
         self._space, self._sources, self._folder = space, sources, str(folder / "quantized")
         self._engine, self._notes, self._origin = engine, notes, origin
@@ -85,8 +93,7 @@ class _Run:
         #: Parameters of programs that are being looked at, or still to be.
         self._looking: set[Parameters] = set()
         self._unseen = [parameters for parameters in space.all_parameters() if notes.program(parameters) is not None]
-        #: Why points failed, as long as none has been worked out.
-        self._reasons: list[str] | None = []
+        self._failures = _Failures(len(space))
 
     def through(self, order: Order, progress: Progress) -> list[Result]:
         """Works through an order; the results in the order of the points."""
@@ -140,7 +147,7 @@ class _Run:
         self._settle(trial, work.name, outcome)
         if isinstance(outcome, Evaluation):
             self._require_program(trial.point.parameters, outcome.program)
-        self._require_success(outcome)
+        self._failures.note(outcome)
 
     def _settle(self, turn: Point | Trial, digest: str, outcome: Outcome) -> None:
         point = turn.point if isinstance(turn, Trial) else turn
@@ -163,14 +170,21 @@ class _Run:
                 "its weights may come from another file: give another --study, or delete that folder"
             )
 
-    def _require_success(self, outcome: Outcome) -> None:
+
+class _Failures:
+    """Why points failed, as long as none has been worked out."""
+
+    def __init__(self, points: int) -> None:
+        self._enough, self._reasons, self._worked = min(_ALIKE, points), list[str](), False
+
+    def note(self, outcome: Outcome) -> None:
         """Gives up if all points fail alike: the fault is then in their common model or data."""
-        if isinstance(outcome, Evaluation):
-            self._reasons = None
-        elif self._reasons is not None:
-            self._reasons.append(outcome.reason)
-            if len(self._reasons) >= min(_ALIKE, len(self._space)) and len(set(self._reasons)) == 1:
-                raise UsageError(f"every point that was tried fails alike: {outcome.reason}")
+        if self._worked or isinstance(outcome, Evaluation):
+            self._worked = True
+            return
+        self._reasons.append(outcome.reason)
+        if len(self._reasons) >= self._enough and len(set(self._reasons)) == 1:
+            raise UsageError(f"every point that was tried fails alike: {outcome.reason}")
 
 
 class Order(Protocol):
