@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
-from arm_tosa_core.plugin.target import Compiled, LiveTensor
-from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.support.memory_size import size_of
 
 from .accelerators import DEFAULTS, family_of
 from .estimate_cache import Estimate
 from .ethos_u_target import ethos_u_target
 from .external_blocks import VelaExternalBlockPlacements
+from .vela_calls import VelaCalls
 from .vela_flags import decides_over_sram, split, without_ours
 from .vela_ini import DEFAULT_INI, VelaIni, is_own, locate
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from arm_tosa_core.plugin.named_data import WithNames
     from arm_tosa_core.plugin.target import Target
-    from arm_tosa_core.plugin.timing import TimeEstimate
     from arm_tosa_core.tosa.specification import TosaSpecification
-
-    from .vela import VelaOutput
 
 DEFAULT_TIMEOUT = 1800.0
 #: Schedulers of constant transfers; the first is the default.
@@ -125,25 +121,15 @@ class EthosUCompileSpec(ArmCompileSpec):
             "flags": tuple(self.compiler_flags),
             "timeout": self.timeout,
         }
-        memory: dict[str, Any] = {
-            "sram_budget": self.sram_budget,
-            "is_cache": VelaIni(locate(self.config_ini)).has_cache(self.memory_mode),
-        }
-        return ethos_u_target(
-            self.accelerator,
-            partial(_compile, schedule=self.schedule, **options, **memory),
-            partial(_compile_in_detail, schedule=self.schedule, **options, **memory),
-            partial(_estimate, schedule=self.schedule, **options, **memory),
-            partial(_timing, schedule=self.schedule, **options, **memory),
-            Estimate(options),
-            partial(
-                _with_names,
-                placed=self.external_block_placements.to_block_placements(),
-                timing=partial(_timing, schedule=self.schedule, **options, **memory),
-                weight_order=self.weight_order,
-            ),
-            partial(EthosUCompileSpec, self.accelerator),
+        calls = VelaCalls(
+            options,
+            self.sram_budget,
+            VelaIni(locate(self.config_ini)).has_cache(self.memory_mode),
+            self.schedule,
+            self.weight_order,
+            self.external_block_placements.to_block_placements(),
         )
+        return ethos_u_target(self.accelerator, calls, Estimate(options), partial(EthosUCompileSpec, self.accelerator))
 
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {
@@ -173,85 +159,3 @@ class EthosUCompileSpec(ArmCompileSpec):
         placed = VelaExternalBlockPlacements(**options.get("external_block_placements", {}))
         others = {name: value for name, value in options.items() if name != "external_block_placements"}
         return cls(extra_flags=flags, external_block_placements=placed, **others)
-
-
-#: The arguments that say which memories there are.
-_PLACES = ("config", "system_config", "memory_mode", "is_cache")
-
-
-def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes:
-    return _compile_in_detail(tosa, options, **arguments).payload
-
-
-def _compile_in_detail(tosa: bytes, options: Mapping[str, str], *, schedule: str, **arguments: Any) -> Compiled:
-    from . import live_memory, payload
-    from .vela_layers import compiled_layers
-    from .waits import with_waits
-
-    made = _made(tosa, options.get("artifacts"), schedule, arguments)
-    try:
-        commands = with_waits(made.arrays["cmd_data"], arguments["accelerator"])
-    except ValueError as error:
-        fix = "check that ethos-u-vela is 5.2: vela --version"
-        raise ToolError("vela", f"wrote garbage: {error}", fix=fix) from error
-    placed = live_memory.placed(made.printed)
-    at_peak, in_memory = (
-        [LiveTensor(t.name, t.size, t.first, t.last, t.begin) for t in tensors]
-        for tensors in (live_memory.at_peak(placed), placed)
-    )
-    layers = compiled_layers(made.debug_db, tosa)
-    figures = {**_figures(made, arguments), "macs_per_cycle": float(arguments["accelerator"].rpartition("-")[2])}
-    return Compiled(payload.pack({**made.arrays, "cmd_data": commands}), figures, at_peak, layers, in_memory)
-
-
-def _estimate(tosa: bytes, *, schedule: str, **arguments: Any) -> dict[str, float]:
-    return _figures(_made(tosa, None, schedule, arguments), arguments)
-
-
-def _figures(made: VelaOutput, arguments: Mapping[str, Any]) -> dict[str, float]:
-    from .memory_figures import figures_of
-
-    return dict(figures_of(made, **{key: arguments[key] for key in _PLACES}))
-
-
-def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: Mapping[str, Any]) -> VelaOutput:
-    from pathlib import Path
-
-    from . import comparison, sram_search
-    from .schedule.compilation import compile_deep
-
-    folder = Path(artifacts) if artifacts else None
-    made = None
-    if schedule == "deep":
-        made = compile_deep(tosa, artifacts=folder, compile=comparison.compile, **_velas(arguments))
-    return made or sram_search.compile(tosa, artifacts=folder, **arguments)
-
-
-def _with_names(
-    payloads: Sequence[bytes],
-    file: str | None,
-    *,
-    placed: Mapping[str, str],
-    timing: Callable[[bytes, bytes | None], TimeEstimate],
-    weight_order: str,
-) -> WithNames:
-    from .sharing.payloads import with_named_weights
-
-    def cycles(payload: bytes) -> float:
-        return timing(payload, None).cycles
-
-    return with_named_weights(payloads, file, placed, cycles if weight_order == "shared" else None)
-
-
-def _velas(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of ``vela.compile`` among those of ``sram_search.compile``."""
-    return {key: value for key, value in arguments.items() if key not in ("sram_budget", "is_cache")}
-
-
-def _timing(payload: bytes, tosa: bytes | None, *, schedule: str, **arguments: Any) -> TimeEstimate:
-    from . import sram_search, vela
-    from .timing.payload_time import time_payload
-
-    options = _velas(arguments)
-    again = partial(vela.compile, **options) if schedule == "deep" else partial(sram_search.compile, **arguments)
-    return time_payload(payload, tosa, options, again)

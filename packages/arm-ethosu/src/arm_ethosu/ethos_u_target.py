@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.plugin.health import KnownVersions, tool
-from arm_tosa_core.plugin.target import Compiled, Compiler, Host, Port, Preferences, Reporting, Target
+from arm_tosa_core.plugin.target import Compiler, Host, Port, Preferences, Reporting, Target
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.support.external_tools import find_tool
 
@@ -16,13 +16,12 @@ from .accelerators import DEFAULTS, Family, family_of
 from .constraints import checks_for
 from .estimate_cache import Estimate
 from .rewrites import rewrites_for
+from .vela_calls import VelaCalls
 
 if TYPE_CHECKING:
     import numpy as np
 
     from arm_tosa_core.exir.compile_spec import ArmCompileSpec
-    from arm_tosa_core.plugin.named_data import WithNames
-    from arm_tosa_core.plugin.timing import TimeEstimate
 
 VELA = tool("vela", KnownVersions("ethos-u-vela", "arm-ethosu"), "compiling for Ethos-U")
 
@@ -46,20 +45,12 @@ def _preferences(family: Family) -> Preferences:
 
 
 def ethos_u_target(
-    accelerator: str,
-    compile: Callable[[bytes, Mapping[str, str]], bytes],
-    compile_in_detail: Callable[[bytes, Mapping[str, str]], Compiled],
-    estimate: Callable[[bytes], Mapping[str, float]],
-    timing: Callable[[bytes, bytes | None], TimeEstimate],
-    choices: Estimate,
-    with_names: Callable[[Sequence[bytes], str | None], WithNames],
-    compile_spec: Callable[..., ArmCompileSpec],
+    accelerator: str, calls: VelaCalls, choices: Estimate, compile_spec: Callable[..., ArmCompileSpec]
 ) -> Target:
     """The target for one accelerator.
 
     Args:
-        compile, compile_in_detail, estimate, choices: Vela, bound to its options; ``choices`` rates parts of graphs.
-        with_names: names weights, bound to the placement of blocks.
+        choices: rates parts of graphs.
     """
     family = family_of(accelerator)
     macs = accelerator.rpartition("-")[2]
@@ -71,15 +62,15 @@ def ethos_u_target(
         rewrites=rewrites_for(accelerator, choices),
         preferences=_preferences(family),
         compiler=Compiler(
-            compile=compile,
-            compile_in_detail=compile_in_detail,
+            compile=calls.compile,
+            compile_in_detail=calls.compile_in_detail,
             suffix=".vela",
             backend_id="EthosUBackend",
             backend="arm_ethosu.backend:EthosUBackend",
             compile_spec=compile_spec,
             warm_up=_warm_up,
             ports=_ports,
-            with_names=with_names,
+            with_names=calls.with_names,
             without_names=_without_names,
         ),
         host=Host(
@@ -88,7 +79,7 @@ def ethos_u_target(
             firmware="arm_ethosu.firmware:FIRMWARE",
             health=(VELA,),
         ),
-        report=Reporting(estimate=estimate, timing=timing),
+        report=Reporting(estimate=calls.estimate, timing=calls.timing),
     )
 
 
