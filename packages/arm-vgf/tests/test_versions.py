@@ -21,8 +21,8 @@ from arm_vgf.flatbuffer_table import Table
 from arm_vgf.graph_code import operators_of
 from arm_vgf.nx_estimator import NxEstimator
 from arm_vgf.nx_layers import in_detail
-from arm_vgf.vgf_format import with_version
-from arm_vgf.vgf_ports import ports, section
+from arm_vgf.vgf_format import section, with_version
+from arm_vgf.vgf_ports import ports
 from arm_vgf.vgf_versions import as_version
 
 SPEC = VgfCompileSpec().tosa_spec

@@ -46,8 +46,7 @@ class Table:
 
     def tables(self, field: int) -> list[Table]:
         """A vector of tables."""
-        at, count = self.vector(field)
-        return [Table(self._data, self._followed(at + 4 * i)) for i in range(count)]
+        return [Table(self._data, table) for _, table in self.places(field)]
 
     def shape(self) -> tuple[int, ...]:
         """The shape in a description: its first field, a vector of int64."""

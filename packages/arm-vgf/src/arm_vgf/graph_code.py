@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from arm_tosa_core.support.errors import UsageError
 
+from .spirv import MAGIC, instructions
+from .vgf_format import MODULES, section
 from .vgf_ports import ports
 
-_MAGIC = 0x07230203
-_HEADER_WORDS = 5
 _EXT_INST, _COMPOSITE_EXTRACT, _GRAPH_CONSTANT, _SET_OUTPUT = 12, 81, 4181, 4185
 
 _FIX = "export with these sizes fixed, or with other bounds"
-
-#: Place of an instruction's first word, its number, and its operands.
-_Instruction = tuple[int, int, list[int]]
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ class GraphOperator:
 def operators_of(vgf: bytes) -> list[GraphOperator]:
     """The operators of a VGF with one module, in order. A part of a result of several counts as the whole."""
     operators, wholes = [], dict[int, int]()
-    for _, number, ops in _instructions(_code(_module_table(vgf))[1]):
+    for _, number, ops in instructions(_code(section(vgf, MODULES))[1].tolist()):
         if number == _COMPOSITE_EXTRACT:
             wholes[ops[1]] = wholes.get(ops[2], ops[2])
         elif number == _EXT_INST:
@@ -61,11 +57,11 @@ def module_table_of(sample: bytes, largest: bytes) -> bytes:
     Raises:
         UsageError: they differ in more than sizes.
     """
-    table = _module_table(sample)
+    table = section(sample, MODULES)
     if largest == sample:
         return table
     start, words = _code(table)
-    theirs, ours = list(_instructions(words)), list(_instructions(_code(_module_table(largest))[1]))
+    theirs, ours = (list(instructions(each.tolist())) for each in (words, _code(section(largest, MODULES))[1]))
     numbers = {ops[1]: ops[2] for _, number, ops in ours if number == _GRAPH_CONSTANT}
     places = {ops[1]: place for place, number, ops in theirs if number == _GRAPH_CONSTANT}
     pairs = [[ops for _, number, ops in each if number == _EXT_INST] for each in (ours, theirs)]
@@ -85,22 +81,8 @@ def module_table_of(sample: bytes, largest: bytes) -> bytes:
     return table[:start] + words.tobytes() + table[start + words.nbytes :]
 
 
-def _module_table(vgf: bytes) -> bytes:
-    """The section with the graph's code; constants are in another."""
-    offset, size = struct.unpack_from("<QQ", vgf, 16)
-    return vgf[offset : offset + size]
-
-
 def _code(table: bytes) -> tuple[int, np.ndarray[tuple[int], np.dtype[np.uint32]]]:
     """The position of the only module's code in a module table, and a copy of its words."""
-    start = table.index(struct.pack("<I", _MAGIC))
+    start = table.index(struct.pack("<I", MAGIC))
     (count,) = struct.unpack_from("<I", table, start - 4)
     return start, np.frombuffer(table, "<u4", count, start).copy()
-
-
-def _instructions(words: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> Iterator[_Instruction]:
-    place = _HEADER_WORDS
-    while place < len(words):
-        first = int(words[place])
-        yield place, first & 0xFFFF, [int(word) for word in words[place + 1 : place + (first >> 16)]]
-        place += first >> 16

@@ -27,10 +27,10 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 
 from .constraints import SHADERS
 from .flatbuffer_table import Table
-from .vgf_ports import outputs_in_order, section
+from .vgf_format import MODULES, RESOURCES, SEQUENCE, place, section
+from .vgf_ports import outputs_in_order
 
 _TOOL = "model-converter"
-_MODULES, _SEQUENCE, _RESOURCES = 0, 1, 2  # sections
 _OUTPUTS = 2  # of the sequence
 _CODE_TYPE, _CODE = 3, 4  # of a module
 _SPIRV = 1  # a type of code
@@ -133,7 +133,7 @@ class _Program:
     def __init__(self, vgf: bytes, graph: Graph, shaders: list[_Shader]) -> None:
         self._vgf, self._graph, self._shaders = bytearray(vgf), graph, shaders
         self._sequence, self._resources, self._modules = (
-            Table.root(section(vgf, number)) for number in (_SEQUENCE, _RESOURCES, _MODULES)
+            Table.root(section(vgf, number)) for number in (SEQUENCE, RESOURCES, MODULES)
         )
         self._groups = [each.number(_ALIAS, _NONE) for each in self._resources.tables(0)]
 
@@ -155,8 +155,8 @@ class _Program:
             if shader is None:
                 continue
             bound = {
-                (each.number(_SET_INDEX, place), slot.number(_BINDING)): slot.number(_RESOURCE)
-                for place, each in enumerate(segment.tables(_SETS))
+                (each.number(_SET_INDEX, number), slot.number(_BINDING)): slot.number(_RESOURCE)
+                for number, each in enumerate(segment.tables(_SETS))
                 for slot in each.tables(_SET_BINDINGS)
             }
             for end, number, tensor, key in shader.ends():
@@ -173,7 +173,7 @@ class _Program:
         """Whose code a module has, with the generator put back; None: it is of a graph."""
         if module.byte(_CODE_TYPE) != _SPIRV:
             return None
-        at = module.table(_CODE).vector(0)[0] + _GENERATOR + self._begin(_MODULES)
+        at = module.table(_CODE).vector(0)[0] + _GENERATOR + place(self._vgf, MODULES)[0]
         number: int = struct.unpack_from("<I", self._vgf, at)[0] - _TAG
         if not 0 <= number < len(self._shaders):
             return None
@@ -212,8 +212,3 @@ class _Program:
             if any(self._storage(slot.number(_RESOURCE)) == storage for slot in slots):
                 return number
         raise KeyError(storage)
-
-    def _begin(self, number: int) -> int:
-        """The byte at which a section begins."""
-        begin: int = struct.unpack_from("<Q", self._vgf, 16 + 16 * number)[0]
-        return begin

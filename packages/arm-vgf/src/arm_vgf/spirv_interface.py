@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from arm_tosa_core.support.errors import UsageError
 
-_MAGIC = 0x07230203
-_HEADER_WORDS = 5
+from .spirv import HEADER_WORDS, MAGIC, instructions
+
 _COMPUTE = 5
 # Instructions.
 _ENTRY_POINT, _EXECUTION_MODE = 15, 16
@@ -62,7 +61,7 @@ def interface_of(code: bytes, entry_point: str) -> Interface:
 
 class _Reader:
     def __init__(self, code: bytes, entry_point: str) -> None:
-        if len(code) < 4 * _HEADER_WORDS or len(code) % 4 or struct.unpack_from("<I", code)[0] != _MAGIC:
+        if len(code) < 4 * HEADER_WORDS or len(code) % 4 or struct.unpack_from("<I", code)[0] != MAGIC:
             raise UsageError("this is no SPIR-V: it begins with another word, or is no whole number of words")
         self._words: tuple[int, ...] = struct.unpack(f"<{len(code) // 4}I", code)
         self._entry_point = entry_point
@@ -74,7 +73,7 @@ class _Reader:
         self._sizes: dict[int, tuple[int, int, int]] = {}
 
     def interface(self) -> Interface:
-        for number, ops in self._instructions():
+        for _, number, ops in instructions(self._words):
             self._note(number, ops)
         if self._entry_point not in self._entries:
             there = f"; it has {', '.join(map(repr, self._entries))}" if self._entries else ""
@@ -85,15 +84,6 @@ class _Reader:
             if _BINDING in noted:
                 found[noted.get(_SET, 0), noted[_BINDING]] = self._variable(variable, pointer)
         return Interface(found, self._sizes.get(self._entries[self._entry_point]))
-
-    def _instructions(self) -> Iterator[tuple[int, list[int]]]:
-        at = _HEADER_WORDS
-        while at < len(self._words):
-            length, number = self._words[at] >> 16, self._words[at] & 0xFFFF
-            if not length or at + length > len(self._words):
-                raise IndexError(f"an instruction at word {at} has {length} words")
-            yield number, list(self._words[at + 1 : at + length])
-            at += length
 
     def _note(self, number: int, ops: list[int]) -> None:
         if number == _ENTRY_POINT and ops[0] == _COMPUTE:

@@ -14,6 +14,8 @@ from arm_tosa_core.support.errors import UsageError
 BACKEND_ID = "VgfBackend"
 MAGIC = b"VGF1"
 HEADER_SIZE = 128
+#: Numbers of sections; the fourth holds the constants.
+MODULES, SEQUENCE, RESOURCES = 0, 1, 2
 _SECTIONS = ("modules", "model sequence", "model resources", "constants")
 
 
@@ -28,9 +30,21 @@ def check_vgf(data: bytes) -> None:
     if len(data) < HEADER_SIZE:
         raise UsageError(f"not a whole VGF: {len(data)} bytes, and the header alone takes {HEADER_SIZE}")
     for number, section in enumerate(_SECTIONS):
-        offset, size = struct.unpack_from("<QQ", data, 16 + 16 * number)
+        offset, size = place(data, number)
         if offset + size > len(data):
             raise UsageError(f"not a whole VGF: its {section} end at byte {offset + size} of {len(data)}")
+
+
+def place(data: bytes | bytearray, number: int) -> tuple[int, int]:
+    """Where a section begins, and its bytes."""
+    begin, size = struct.unpack_from("<QQ", data, 16 + 16 * number)
+    return begin, size
+
+
+def section(data: bytes, number: int) -> bytes:
+    """The bytes of a section."""
+    begin, size = place(data, number)
+    return data[begin : begin + size]
 
 
 def with_version(data: bytes, version: tuple[int, int, int]) -> bytes:

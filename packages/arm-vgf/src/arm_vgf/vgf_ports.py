@@ -15,9 +15,8 @@ from arm_tosa_core.support.errors import UsageError
 
 from .flatbuffer_table import Table
 from .image_formats import IMAGE_FORMATS
-from .vgf_format import check_vgf
+from .vgf_format import RESOURCES, SEQUENCE, check_vgf, place, section
 
-_SEQUENCE, _RESOURCES = 1, 2  # sections
 _INPUTS, _OUTPUTS = 1, 2  # of the sequence
 _BINDING, _RESOURCE = 0, 1  # of a slot
 _FORMAT, _DESCRIPTION = 1, 3  # of a resource
@@ -46,8 +45,8 @@ def ports(vgf: bytes) -> tuple[list[Port], list[Port]]:
     """
     check_vgf(vgf)
     try:
-        resources = Table.root(section(vgf, _RESOURCES)).tables(0)
-        sequence = Table.root(section(vgf, _SEQUENCE))
+        resources = Table.root(section(vgf, RESOURCES)).tables(0)
+        sequence = Table.root(section(vgf, SEQUENCE))
         inputs, outputs = (
             [_port(resources[slot.number(_RESOURCE)], slot.number(_BINDING)) for slot in sequence.tables(field)]
             for field in (_INPUTS, _OUTPUTS)
@@ -64,10 +63,10 @@ def outputs_in_order(vgf: bytes, order: Sequence[int]) -> bytes:
         UsageError: this is no whole VGF, or has another number of outputs.
     """
     check_vgf(vgf)
-    (begin,) = struct.unpack_from("<Q", vgf, 16 + 16 * _SEQUENCE)
+    begin, _ = place(vgf, SEQUENCE)
     data = bytearray(vgf)
     try:
-        places = Table.root(section(vgf, _SEQUENCE)).places(_OUTPUTS)
+        places = Table.root(section(vgf, SEQUENCE)).places(_OUTPUTS)
         if sorted(order) != list(range(len(places))):
             raise UsageError(f"the VGF has {len(places)} outputs, which {list(order)} does not order")
         for (entry, _), old in zip(places, order, strict=True):
@@ -77,12 +76,6 @@ def outputs_in_order(vgf: bytes, order: Sequence[int]) -> bytes:
     return bytes(data)
 
 
-def section(vgf: bytes, number: int) -> bytes:
-    """The bytes of a section: 0 modules, 1 model sequence, 2 resources, 3 constants."""
-    offset, size = struct.unpack_from("<QQ", vgf, 16 + 16 * number)
-    return vgf[offset : offset + size]
-
-
-def _port(resource: Table, place: int) -> Port:
+def _port(resource: Table, number: int) -> Port:
     kind, size = _ELEMENTS[resource.number(_FORMAT)]
-    return Port(resource.table(_DESCRIPTION).shape(), size, kind, place)
+    return Port(resource.table(_DESCRIPTION).shape(), size, kind, number)

@@ -14,12 +14,10 @@ from collections.abc import Sequence
 from arm_tosa_core.support.errors import UsageError
 
 from .flatbuffer_table import Table
-from .vgf_format import check_vgf, with_version
-from .vgf_ports import section
+from .vgf_format import SEQUENCE, check_vgf, section, with_version
 
 #: What an option may say, and the whole number that is written.
 VERSIONS = {"0.4": (0, 4, 3), "0.5": (0, 5, 0)}
-_SEQUENCE = 1  # a section
 _TYPE, _CONSTANTS, _BINDINGS = 0, 6, 9  # of a segment
 _GRAPH = 1  # a type of segment
 _INDEX, _NUMBER = 0, 1  # of a constant's binding
@@ -72,7 +70,7 @@ def has_shaders(vgf: bytes) -> bool:
 
 
 def _segments(vgf: bytes) -> list[Table]:
-    return Table.root(section(vgf, _SEQUENCE)).tables(0)
+    return Table.root(section(vgf, SEQUENCE)).tables(0)
 
 
 def _is_graph(segments: Sequence[Table]) -> bool:
@@ -82,6 +80,6 @@ def _is_graph(segments: Sequence[Table]) -> bool:
 def _is_in_order(vgf: bytes, segment: Table) -> bool:
     """Whether each constant of a segment has the number of its place."""
     at, count = segment.vector(_CONSTANTS)
-    listed = struct.unpack_from(f"<{count}I", section(vgf, _SEQUENCE), at)
+    listed = struct.unpack_from(f"<{count}I", section(vgf, SEQUENCE), at)
     bound = [(binding.number(_INDEX), binding.number(_NUMBER)) for binding in segment.tables(_BINDINGS)]
     return bound == [(index, place) for place, index in enumerate(listed)] and listed == tuple(range(count))
