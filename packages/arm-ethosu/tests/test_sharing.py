@@ -14,10 +14,11 @@ from vela_arrays import arrays
 from arm_ethosu.command_stream import registers as r
 from arm_ethosu.command_stream.container import commands_of
 from arm_ethosu.command_stream.footprints import reads_by_register
-from arm_ethosu.command_stream.operations import operations_of
+from arm_ethosu.command_stream.operations import Operation, UnreadableStream, operations_of
 from arm_ethosu.command_stream.registers import BRANCH, CONSTANTS
 from arm_ethosu.schedule.verification import Unproved
-from arm_ethosu.sharing.blocks import _in_blocks
+from arm_ethosu.sharing import blocks
+from arm_ethosu.sharing.blocks import _in_blocks, in_one_order
 from arm_ethosu.sharing.programs import with_shared_weights
 from arm_ethosu.sharing.proof import require_equal
 from arm_tosa_core.support.errors import ToolError
@@ -191,3 +192,17 @@ def test_weights_in_blocks_lie_to_and_fro(inputs: int, outputs: int) -> None:
     )
     assert _in_blocks(header + large, inputs, outputs) == header + small
     assert _in_blocks(header + large + b"x", 5 * inputs, outputs) is None
+
+
+def test_a_program_that_is_understood_in_part_keeps_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    u85 = 2 << 28 | 8
+    programs = [program([pool(MAP, 0)], A, configuration=u85) for _ in range(2)]
+
+    def layers(number: int, operations: Sequence[Operation], *_: object) -> Any:
+        yield blocks._Layer(number, operations[0], A, 1, (operations[0].at,), ("equal",))
+        if number == 0:
+            raise UnreadableStream("a register was never set")
+
+    monkeypatch.setattr(blocks, "_layers", layers)
+    monkeypatch.setattr(blocks, "_smaller", lambda layer, others: others[-1] if layer.program == 0 else None)
+    assert all(new is old for new, old in zip(in_one_order(programs), programs, strict=True))

@@ -107,17 +107,21 @@ def test_what_is_impossible_says_how_far_the_nearest_is(net: Path, here: None) -
     )
 
 
-def test_one_file_of_data_for_each_parameter(net: Path, here: None) -> None:
+@pytest.mark.parametrize("absolute", [False, True])
+def test_one_file_of_data_for_each_parameter(net: Path, here: None, absolute: bool) -> None:
     (net / "net.py").write_text(
         NET.replace("width=4", "size=6, width=4").replace("(6, width", "(size, width").replace("1, 6", "1, size")
     )
     (net / "space.toml").write_text("[targets.tosa-int]\n[parameters]\nsize = [6, 8]\n")
     for size in (6, 8):
         np.savez(net / f"data-{size}.npz", np.ones((2, 1, size), np.float32) * np.arange(size, dtype=np.float32))
-    words = ("sweep", "net.py:make", "--space", "space.toml", "--calibration", "data-{size}.npz")
+    folder = f"{net.absolute()}/" if absolute else ""
+    words = ("sweep", "net.py:make", "--space", "space.toml", "--calibration", f"{folder}data-{{size}}.npz")
     data = ok(*words)
     assert len(data["front"]) >= 1 and all("error" not in row for row in data["results"])
-    assert {"data-6.npz", "data-8.npz"} <= {word for row in data["results"] for word in row["command"].split()}
+    assert {f"{folder}data-6.npz", f"{folder}data-8.npz"} <= {
+        word for row in data["results"] for word in row["command"].split()
+    }
 
 
 def test_an_interrupt_says_how_to_go_on(net: Path, here: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,3 +42,15 @@ def test_control_characters_of_names_are_shown_and_do_nothing() -> None:
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(done.output)
     done = CliRunner().invoke(app, ["--json"])
     assert json.loads(done.stdout) == NAME and done.stdout.isascii()
+
+
+def infinite() -> Result:
+    """Numbers that JSON lacks."""
+    return Result({"numbers": [float("nan"), {"least": float("-inf")}, (1.5, True)]}, lambda console: None)
+
+
+def test_numbers_that_json_lacks_are_null() -> None:
+    app = typer.Typer()
+    app.command()(command(infinite))
+    printed = CliRunner().invoke(app, ["--json"]).stdout
+    assert json.loads(printed) == {"numbers": [None, {"least": None}, [1.5, True]]}

@@ -91,6 +91,10 @@ def test_what_a_target_refuses_of_a_combination_is_known_before(tmp_path: Path) 
         ("[targets.ethos-u55-128]\nquantize = 'int8'", r"line 2: .*\(quantize stands above the first \[table\]\)"),
         ("[targets.ethos-u55-128]\nmemory_mode = []", r"line 2: memory_mode takes a value or a list of values"),
         (
+            "[targets.ethos-u55-128]\n[parameters]\nwidth = [1.0, nan]",
+            r"line 3: width takes a value or a list of values",
+        ),
+        (
             "[targets.ethos-u55-128]\nsram_budget = ['big', '1M']",
             r"line 2: ethos-u55-128: sram_budget = 'big' never",
         ),

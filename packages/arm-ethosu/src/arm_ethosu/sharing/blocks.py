@@ -67,16 +67,17 @@ def in_one_order(programs: Sequence[Arrays]) -> list[Arrays]:
             continue
         try:
             words = commands_of(arrays["cmd_data"])
-            streams[number] = words, operations_of(words)
-            macs = int(accelerator.rpartition("-")[2])
-            for layer in _layers(number, streams[number][1], arrays["weight_data"].tobytes(), macs):
-                groups.setdefault(layer.key, []).append(layer)
+            operations, macs = operations_of(words), int(accelerator.rpartition("-")[2])
+            layers = list(_layers(number, operations, arrays["weight_data"].tobytes(), macs))
         except ValueError:
-            streams.pop(number, None)
-    changes: dict[int, list[tuple[_Layer, _Layer]]] = {}
-    for layers in groups.values():
+            continue
+        streams[number] = words, operations
         for layer in layers:
-            if (other := _smaller(layer, layers)) is not None:
+            groups.setdefault(layer.key, []).append(layer)
+    changes: dict[int, list[tuple[_Layer, _Layer]]] = {}
+    for group in groups.values():
+        for layer in group:
+            if (other := _smaller(layer, group)) is not None:
                 changes.setdefault(layer.program, []).append((layer, other))
     return [
         _changed(arrays, *streams[number], changes[number]) if number in changes else arrays

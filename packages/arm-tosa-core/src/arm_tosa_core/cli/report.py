@@ -12,6 +12,7 @@ import functools
 import inspect
 import json
 import logging
+import math
 import os
 import sys
 import warnings
@@ -141,8 +142,17 @@ def _console(out: TextIO) -> Console:
 
 
 def _print_json(data: Any, out: TextIO) -> None:
-    json.dump(data, out, indent=2)
+    json.dump(_finite(data), out, indent=2, allow_nan=False)
     out.write("\n")
+
+
+def _finite(data: Any) -> Any:
+    """JSON has neither infinity nor NaN: they are null."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def _message(error: BaseException) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,7 +76,7 @@ class FileSources:
         files = {Path(self.model)} if ".py:" not in self.model else set()
         files |= {file for path in code for file in (path, *path.parent.glob("*.py"))}
         for data in filter(None, (self.calibrate, self.judge)):
-            files |= {Path(data)} if "{" not in data else set(Path().glob(_pattern(data)))
+            files |= {Path(data)} if "{" not in data else set(map(Path, glob.glob(_pattern(data))))
         return sorted(files)
 
     def require(self, parameters: Mapping[str, Any]) -> None:
@@ -112,6 +114,4 @@ def data_file(name: str, parameters: Mapping[str, Any]) -> Path:
 
 
 def _pattern(name: str) -> str:
-    import re
-
-    return re.sub(r"{[^}]*}", "*", name)
+    return "*".join(map(glob.escape, re.split(r"{[^}]*}", name)))

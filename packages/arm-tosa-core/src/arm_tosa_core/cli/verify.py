@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -27,12 +27,15 @@ from .delegate_times import target_of
 from .deployed import verify_firmware
 from .files import read_array, read_program, read_tosa
 from .model import load_program
-from .options import DataFiles
+from .options import DataFiles, Trust
 from .report import Result
 from .run import check_inputs
 from .timing import Timed, data_of, estimated
 from .timing import show as show_times
 from .whole_program import with_whole
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
 
 
 def verify(
@@ -70,6 +73,7 @@ def verify(
             "and CPU, and compare its outputs with PyTorch's.",
         ),
     ] = None,
+    trust: Trust = False,
 ) -> Result:
     """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs.
 
@@ -81,7 +85,7 @@ def verify(
         result = Result({"file": str(file), "graphs": []}, lambda console: None)
         if tosa is not None or target is not None or _artifacts(file, read_program(file, data).delegates) is not None:
             result = verify(file, tosa, target, None, seed, details, data)
-        return _with_whole(result, file, inputs or (), data or (), model)
+        return _with_whole(result, file, inputs or (), data or (), load_program(model, trust=trust))
     if file.is_dir():
         if tosa is not None or target is not None or details:
             raise UsageError("of firmware, only --input can be given: --tosa, --target and --details are for files")
@@ -99,12 +103,14 @@ def verify(
     return _result(file, rows, timed)
 
 
-def _with_whole(result: Result, file: Path, inputs: Sequence[Path], data: Sequence[Path], model: str) -> Result:
+def _with_whole(
+    result: Result, file: Path, inputs: Sequence[Path], data: Sequence[Path], program: ExportedProgram
+) -> Result:
     """What was found of the delegates, and of the whole program."""
     from ..flow.whole_program import differences  # late: it loads PyTorch
 
     files = {path.name: path.read_bytes() for path in data}
-    unequal = differences(file.read_bytes(), load_program(model), _tensors(inputs), data_files=files)
+    unequal = differences(file.read_bytes(), program, _tensors(inputs), data_files=files)
     return with_whole(result, unequal, delegates_agree=bool(result.data["graphs"]) and not result.status)
 
 

@@ -225,7 +225,7 @@ class _Reader:
 
     def _list(self, key: str, value: Any) -> list[Any]:
         values = value if isinstance(value, list) else [value]
-        if not values or not all(isinstance(each, (str, int, float)) for each in values):
+        if not values or not all(isinstance(each, (str, int, float)) and str(each) != "nan" for each in values):
             raise self._error(key, f"{key} takes a value or a list of values, texts and numbers, not {value!r}")
         return list(dict.fromkeys(values))
 
