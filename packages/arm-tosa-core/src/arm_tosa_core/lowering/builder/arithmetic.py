@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,22 +11,16 @@ import torch
 from ...support.errors import Rejected, require
 from ..values import Operand, QParams, Value
 from .casts import EXACT, NARROW, RANGES, SATURATED, SMALL_INTEGERS, Casts
-from .emitter import Emitter
 from .halves import Halves
 from .quantization import Quantization
 
 
-@dataclass(frozen=True, eq=False)
-class Arithmetic:
+class Arithmetic(Quantization, Casts):
     """``b.ADD(x, y)`` and its like.
 
     Operands are values or Python numbers. On quantized values the arithmetic is done on INT32 and the result carries
     the scale that it has; nothing is rounded to 8 bits until a quantize node asks for it.
     """
-
-    emitter: Emitter
-    quantization: Quantization
-    casts: Casts
 
     def operands(self, *operands: Operand) -> list[Value]:
         metas = [torch.empty(v.shape, dtype=v.dtype, device="meta") if isinstance(v, Value) else v for v in operands]
@@ -36,21 +29,21 @@ class Arithmetic:
         result = []
         for v in operands:
             if not isinstance(v, Value):
-                result.append(self.emitter.const(torch.tensor(v, dtype=dtype)))
+                result.append(self.const(torch.tensor(v, dtype=dtype)))
             elif quantized and v.dtype in EXACT:
-                result.append(self.casts.exact(v))
+                result.append(self.exact(v))
             else:
-                result.append(v if v.dtype == dtype or v.quant else self.casts.cast(v, dtype))
+                result.append(v if v.dtype == dtype or v.quant else self.cast(v, dtype))
         return [_shrunk(v, [u.shape for u in result if not u.is_const]) for v in result]
 
     def arithmetic_operands(self, *operands: Operand) -> tuple[list[Value], bool]:
         """Operands, and whether to compute on integers that stand for reals."""
         values = self.operands(*operands)
         if not any(v.quant for v in values):
-            return [self.quantization.apply_clamp(v) for v in values], False
+            return [self.apply_clamp(v) for v in values], False
         if all(v.quant or v.is_const for v in values):
             return values, True
-        return [self.quantization.real(v) for v in values], False
+        return [self.real(v) for v in values], False
 
     def ADD(self, x: Operand, y: Operand) -> Value:
         return self._linear("ADD", x, y)
@@ -72,8 +65,8 @@ class Arithmetic:
         assert a.quant and b.quant
         wide = a.quant.bits + b.quant.bits > 31
         squared = a is b
-        a = self.quantization.centered(a, 15 if wide else 31)
-        b = a if squared else self.quantization.centered(b, 15 if wide else 31)
+        a = self.centered(a, 15 if wide else 31)
+        b = a if squared else self.centered(b, 15 if wide else 31)
         assert a.quant and b.quant
         ends = [i * j for i in (a.quant.qmin, a.quant.qmax) for j in (b.quant.qmin, b.quant.qmax)]
         return self._accumulator("MUL", a, b, QParams((a.quant.scalar * b.quant.scalar,), 0, min(ends), max(ends)))
@@ -93,13 +86,13 @@ class Arithmetic:
 
     def NEGATE(self, x: Value) -> Value:
         if x.quant is not None:
-            return self.SUB(self.emitter.scalar(0.0, x), x)
+            return self.SUB(self.scalar(0.0, x), x)
         if x.dtype in SMALL_INTEGERS:  # of which NEGATE saturates the least one
             return self.SUB(0, x)
-        if x.dtype == torch.int32 and not x.is_const and _int32_bounds("SUB", self.emitter.scalar(0, x), x) is None:
+        if x.dtype == torch.int32 and not x.is_const and _int32_bounds("SUB", self.scalar(0, x), x) is None:
             # A product wraps in TOSA, which leaves open what NEGATE does with the least number.
-            return self.MUL(x, -1) if self.emitter.preferences.wraps else Halves(self.emitter).negate(x)
-        result = self.emitter.elementwise("NEGATE", self.quantization.apply_clamp(x))
+            return self.MUL(x, -1) if self.preferences.wraps else Halves(self).negate(x)
+        result = self.elementwise("NEGATE", self.apply_clamp(x))
         return result if x.dtype != torch.int64 else result.replace(bounds=_int64_bounds("SUB", (0, 0), x.bounds))
 
     def wrapped(self, name: str, x: Operand, y: Operand) -> Value:
@@ -107,13 +100,13 @@ class Arithmetic:
         if any(v.dtype != torch.int32 or v.quant for v in (a, b)):
             return {"ADD": self.ADD, "SUB": self.SUB, "MUL": self.MUL}[name](x, y)
         if not (a.is_const and b.is_const) and self._may_leave(name, a, b):
-            halves = Halves(self.emitter)
+            halves = Halves(self)
             return {"ADD": halves.add, "SUB": halves.sub, "MUL": halves.mul}[name](a, b)
-        return self.emitter.elementwise(name, a, b).replace(bounds=_int32_bounds(name, a, b))
+        return self.elementwise(name, a, b).replace(bounds=_int32_bounds(name, a, b))
 
     def _may_leave(self, name: str, x: Value, y: Value) -> bool:
         """Whether results may leave int32 on a target on which they do not wrap."""
-        return not self.emitter.preferences.wraps and _int32_bounds(name, x, y) is None
+        return not self.preferences.wraps and _int32_bounds(name, x, y) is None
 
     def clamp(self, x: Value, low: float, high: float) -> Value:
         low = min(low, high)  # PyTorch gives the upper bound if they cross
@@ -126,25 +119,23 @@ class Arithmetic:
             x = self.MINIMUM(x, int(high)) if high < top else x
             known = int(max(low, bottom)), int(min(high, top))
             return x.replace(bounds=known) if x.dtype == torch.int32 and not x.is_const else x
-        tensor = self.emitter.tensor(x, x.axes)
-        return x.replace(tensor=self.emitter.emit("CLAMP", [tensor], min_val=low, max_val=high), const=None)
+        tensor = self.tensor(x, x.axes)
+        return x.replace(tensor=self.emit("CLAMP", [tensor], min_val=low, max_val=high), const=None)
 
     def unary(self, name: str, x: Value) -> Value:
-        return self.emitter.elementwise(name, self.casts.floating(self.quantization.real(x)))
+        return self.elementwise(name, self.floating(self.real(x)))
 
     def binary(self, name: str, x: Operand, y: Operand, **attrs: Any) -> Value:
-        a, b = (self.quantization.real(v) for v in self.operands(x, y))
-        return self.emitter.elementwise(name, a, b, **attrs)
+        a, b = (self.real(v) for v in self.operands(x, y))
+        return self.elementwise(name, a, b, **attrs)
 
     def _plain(self, name: str, x: Value, y: Value) -> Value:
         """Arithmetic on plain values. Small integers and bools go through int32, with PyTorch's results;
         of int64 the results must be known to fit int32, which interval arithmetic tells.
         """
         if x.dtype in SMALL_INTEGERS:
-            return self.casts.cast(
-                self.emitter.elementwise(name, *(self.casts.cast(v, torch.int32) for v in (x, y))), x.dtype
-            )
-        result = self.emitter.elementwise(name, x, y)
+            return self.cast(self.elementwise(name, *(self.cast(v, torch.int32) for v in (x, y))), x.dtype)
+        result = self.elementwise(name, x, y)
         if x.dtype != torch.int64:
             return result
         return result.replace(bounds=_int64_bounds(name, x.bounds, y.bounds))
@@ -153,7 +144,7 @@ class Arithmetic:
         (a, b), integer = self.arithmetic_operands(x, y)
         if not integer:
             return self._plain(name, a, b)
-        a, b = self.quantization.shared(a, b)
+        a, b = self.shared(a, b)
         assert a.quant and b.quant
         low, high = (
             (a.quant.qmin + b.quant.qmin, a.quant.qmax + b.quant.qmax)
@@ -163,7 +154,7 @@ class Arithmetic:
         return self._accumulator(name, a, b, QParams(a.quant.scale, 0, low, high))
 
     def _accumulator(self, name: str, x: Value, y: Value, quant: QParams) -> Value:
-        result = self.emitter.elementwise(name, x.replace(dtype=torch.int32), y.replace(dtype=torch.int32))
+        result = self.elementwise(name, x.replace(dtype=torch.int32), y.replace(dtype=torch.int32))
         return result.replace(dtype=torch.float32, quant=quant)
 
     def _factor(self, value: Value) -> Value:
@@ -174,7 +165,7 @@ class Arithmetic:
         top = float(value.const.double().abs().max()) if value.size else 0.0
         require(top < float("inf"), "multiplies by a constant that is not finite")
         quant = QParams(((top or 1.0) / 32767,), 0, -32767, 32767)
-        return self.emitter.const(quant.quantize(value.const).to(torch.int16), quant)
+        return self.const(quant.quantize(value.const).to(torch.int16), quant)
 
     def _extreme(self, name: str, x: Operand, y: Operand) -> Value:
         (a, b), integer = self.arithmetic_operands(x, y)
@@ -188,8 +179,8 @@ class Arithmetic:
     def equal_scale(self, a: Value, b: Value) -> list[Value]:
         """Both as int32 of one scale: exactly as they are where they share one already."""
         if a.quant and b.quant and a.quant.scale == b.quant.scale:
-            return [self.quantization.centered(a), self.quantization.centered(b)]
-        return self.quantization.shared(a, b)
+            return [self.centered(a), self.centered(b)]
+        return self.shared(a, b)
 
 
 def _int64_bounds(name: str, x: tuple[int, int] | None, y: tuple[int, int] | None) -> tuple[int, int]:

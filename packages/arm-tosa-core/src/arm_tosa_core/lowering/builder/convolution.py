@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,51 +13,32 @@ from ...support.errors import require
 from ...tosa.dtypes import numpy_dtype, torch_to_tosa, tosa_to_torch
 from ...tosa.ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value
-from .arithmetic import Arithmetic
-from .casts import Casts
 from .dynamic_quantization import DynamicQuantization
-from .emitter import Emitter
-from .quantization import Quantization
-from .rescaling import Rescaling
 
 #: The largest weight of 8 bits.
 _MOST = 127
 
 
-@dataclass(frozen=True, eq=False)
-class Convolutions:
+class Convolutions(DynamicQuantization):
     """CONV2D and its kin, MATMUL. Images are NHWC, as the logical order of the values."""
 
-    emitter: Emitter
-    rescaling: Rescaling
-    quantization: Quantization
-    casts: Casts
-    arithmetic: Arithmetic
-    dynamic_quantization: DynamicQuantization
-
     def conv(self, name: str, x: Value, weight: Value, bias: Value | None, **attrs: Any) -> Value:
-        x = self.quantization.apply_clamp(x)
+        x = self.apply_clamp(x)
         if x.quant is None or weight.quant is None:
-            x, weight = self.quantization.real(x), self.quantization.real(weight)
-            tensors = [self.emitter.tensor(x), self.emitter.tensor(weight)]
+            x, weight = self.real(x), self.real(weight)
+            tensors = [self.tensor(x), self.tensor(weight)]
             channels = self._channels(name, weight)
-            bias = (
-                self.emitter.const(torch.zeros(channels, dtype=x.dtype))
-                if bias is None
-                else self.quantization.real(bias)
-            )
-            tensors.append(self.emitter.tensor(self.casts.cast(bias, _sum_type(x.dtype))))
-            tensors += [self.rescaling.zero_point(0, t.dtype) for t in tensors[:2]]
-            return self._rounded(self.emitter.emit(name, tensors, **attrs), x.dtype)
-        weight = self.quantization.apply_clamp(weight)
+            bias = self.const(torch.zeros(channels, dtype=x.dtype)) if bias is None else self.real(bias)
+            tensors.append(self.tensor(self.cast(bias, _sum_type(x.dtype))))
+            tensors += [self.zero_point(0, t.dtype) for t in tensors[:2]]
+            return self._rounded(self.emit(name, tensors, **attrs), x.dtype)
+        weight = self.apply_clamp(weight)
         assert weight.quant is not None
         require(x.quant.axis is None and x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
         if x.quant.run_time is not None and weight.const is not None:
             plain = x.replace(quant=replace(x.quant, run_time=None))
-            real = self.dynamic_quantization.corrected(
-                name, x, weight, self.conv(name, plain, weight, None, **attrs), **attrs
-            )
-            return real if bias is None else self.arithmetic.ADD(real, self.quantization.real(bias))
+            real = self.corrected(name, x, weight, self.conv(name, plain, weight, None, **attrs), **attrs)
+            return real if bias is None else self.ADD(real, self.real(bias))
         require(weight.quant.bits <= 8, f"has weights of {weight.quant.bits} bits; TOSA convolves with 8")
         channels = self._channels(name, weight)
         wide_sums = _dtype(x) == DType.INT16
@@ -72,46 +53,46 @@ class Convolutions:
         quant = QParams(scale, 0, -limit, limit, axis=x.rank - 1 if len(scale) > 1 else None)
         kernel = self._kernel(weight, _dtype(x))
         inputs = [
-            self.emitter.tensor(x),
+            self.tensor(x),
             kernel,
             steps,
-            self.rescaling.zero_point(x.quant.zero_point, _dtype(x)),
-            self.rescaling.zero_point(weight.quant.zero_point, kernel.dtype),
+            self.zero_point(x.quant.zero_point, _dtype(x)),
+            self.zero_point(weight.quant.zero_point, kernel.dtype),
         ]
-        return self.emitter.value(self.emitter.emit(name, inputs, **attrs), torch.float32, quant=quant)
+        return self.value(self.emit(name, inputs, **attrs), torch.float32, quant=quant)
 
     def equal_weights(self, shape: Sequence[int], number: float, image: Value) -> Value:
         """Weights for a quantized image: ones whose scale is the number."""
         if image.quant is None:
-            return self.emitter.const(torch.full(tuple(shape), number, dtype=image.dtype))
-        return self.emitter.const(torch.ones(tuple(shape), dtype=torch.int8), QParams((number,), 0, -127, 127))
+            return self.const(torch.full(tuple(shape), number, dtype=image.dtype))
+        return self.const(torch.ones(tuple(shape), dtype=torch.int8), QParams((number,), 0, -127, 127))
 
     def channel_weights(self, factors: Value) -> Value:
         """Symmetric 8 bits with a scale per channel, so that they are exact."""
         reals = factors.real().double().flatten()
         sizes = torch.where(reals == 0, 1.0, reals.abs())
         quant = QParams(tuple((sizes / _MOST).tolist()), 0, -_MOST, _MOST, axis=0)
-        return self.emitter.const((reals.sign() * _MOST).to(torch.int8).reshape(-1, 1, 1, 1), quant)
+        return self.const((reals.sign() * _MOST).to(torch.int8).reshape(-1, 1, 1, 1), quant)
 
     def MATMUL(self, x: Value, y: Value) -> Value:
-        x, y = self.quantization.apply_clamp(x), self.quantization.apply_clamp(y)
+        x, y = self.apply_clamp(x), self.apply_clamp(y)
         if x.quant is None or y.quant is None:
-            x, y = self.quantization.real(x), self.quantization.real(y)
-            tensors = [self.emitter.tensor(x), self.emitter.tensor(y)]
-            tensors += [self.rescaling.zero_point(0, t.dtype) for t in tensors]
-            return self._rounded(self.emitter.emit("MATMUL", tensors), x.dtype)
+            x, y = self.real(x), self.real(y)
+            tensors = [self.tensor(x), self.tensor(y)]
+            tensors += [self.zero_point(0, t.dtype) for t in tensors]
+            return self._rounded(self.emit("MATMUL", tensors), x.dtype)
         widths = (x.quant.bits, y.quant.bits)
         require(widths in ((8, 8), (16, 16)), f"multiplies matrices of {widths[0]} and {widths[1]} bits")
         require(x.quant.axis is None and y.quant.axis is None, "multiplies matrices with per-channel scales")
         limit = x.shape[2] * _reach(x.quant) * _reach(y.quant)
         quant = QParams((x.quant.scalar * y.quant.scalar,), 0, -limit, limit)
         inputs = [
-            self.emitter.tensor(x),
-            self.emitter.tensor(y),
-            self.rescaling.zero_point(x.quant.zero_point, _dtype(x)),
-            self.rescaling.zero_point(y.quant.zero_point, _dtype(y)),
+            self.tensor(x),
+            self.tensor(y),
+            self.zero_point(x.quant.zero_point, _dtype(x)),
+            self.zero_point(y.quant.zero_point, _dtype(y)),
         ]
-        return self.emitter.value(self.emitter.emit("MATMUL", inputs), torch.float32, quant=quant)
+        return self.value(self.emit("MATMUL", inputs), torch.float32, quant=quant)
 
     def _weighed(self, name: str, weight: Value) -> int:
         """The largest sum of magnitudes of integers that a result is made with."""
@@ -138,20 +119,20 @@ class Convolutions:
         if (scales >= least).all():
             return weight
         quant = replace(weight.quant, scale=tuple(torch.maximum(scales, least).tolist()))
-        return self.quantization.quantize(weight, quant, torch.int8)
+        return self.quantize(weight, quant, torch.int8)
 
     def _kernel(self, weight: Value, x: DType) -> Tensor:
         """The weight as TOSA has it: constants of 4 bits in half the bytes, where the specification does."""
-        kernel, quant = self.emitter.tensor(weight), weight.quant
+        kernel, quant = self.tensor(weight), weight.quant
         assert quant is not None
         small = quant.qmin >= -7 and quant.qmax <= 7 and quant.zero_point == 0
-        if not (small and kernel.is_constant and x == DType.INT8 and self.emitter.spec.support_extension("int4")):
+        if not (small and kernel.is_constant and x == DType.INT8 and self.spec.support_extension("int4")):
             return kernel
-        return self.emitter.changed(kernel, kernel.shape, DType.INT4)
+        return self.changed(kernel, kernel.shape, DType.INT4)
 
     def _rounded(self, sums: Tensor, dtype: torch.dtype) -> Value:
         """Sums in PyTorch's type: TOSA gives some in a wider one."""
-        return self.casts.cast(self.emitter.value(sums, tosa_to_torch(sums.dtype)), dtype)
+        return self.cast(self.value(sums, tosa_to_torch(sums.dtype)), dtype)
 
     def _channels(self, name: str, weight: Value) -> int:
         return weight.shape[2] * weight.shape[3] if name == "DEPTHWISE_CONV2D" else weight.shape[0]
@@ -160,7 +141,7 @@ class Convolutions:
         """The bias in steps of the accumulator, saturated to its 32 or 48 bits."""
         dtype = DType.INT48 if wide else DType.INT32
         if bias is None:
-            return self.emitter.constant([channels], dtype, lambda: np.zeros(channels, numpy_dtype(dtype)))
+            return self.constant([channels], dtype, lambda: np.zeros(channels, numpy_dtype(dtype)))
         require(bias.const is not None, "has a quantized bias that is not constant")
         steps = torch.round(bias.real().double() / torch.tensor(scale, dtype=torch.float64))
         low, high = (-(2.0**47), 2.0**47 - 1) if wide else INTEGER_RANGES[torch.int32]
@@ -168,7 +149,7 @@ class Convolutions:
         def make() -> np.ndarray[Any, Any]:
             return steps.clamp(low, high).numpy().astype(numpy_dtype(dtype))
 
-        return self.emitter.constant(steps.shape, dtype, make)
+        return self.constant(steps.shape, dtype, make)
 
 
 def _sum_type(dtype: torch.dtype) -> torch.dtype:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 
 from ...support.errors import require
 from ...tosa.dtypes import torch_to_tosa
 from ..values import Value
-from .emitter import Emitter
 from .quantization import Quantization
 
 
-@dataclass(frozen=True, eq=False)
-class CustomOperators:
+class CustomOperators(Quantization):
     """Operands and results have their axes in the order in which PyTorch has them."""
-
-    emitter: Emitter
-    quantization: Quantization
 
     def CUSTOM(
         self,
@@ -32,12 +26,12 @@ class CustomOperators:
     ) -> tuple[Value, ...]:
         for dtype in (*(v.dtype for v in operands), *(dtype for _, dtype in results)):
             require(dtype is not torch.int64, "takes or gives int64, which TOSA has not", "use int32")
-        tensors = self.emitter.emit_all(
+        tensors = self.emit_all(
             "CUSTOM",
-            [self.emitter.tensor(self.quantization.real(value)) for value in operands],
+            [self.tensor(self.real(value)) for value in operands],
             domain_name=domain_name,
             operator_name=operator_name,
             implementation_attrs=implementation_attrs,
             results=[(tuple(shape), torch_to_tosa(dtype)) for shape, dtype in results],
         )
-        return tuple(self.emitter.value(tensor, dtype) for tensor, (_, dtype) in zip(tensors, results, strict=True))
+        return tuple(self.value(tensor, dtype) for tensor, (_, dtype) in zip(tensors, results, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -15,7 +15,6 @@ from ...tosa.dtypes import numpy_dtype
 from ...tosa.ir import DType, Tensor, joined
 from ..values import QParams, Value, inverse, is_identity
 from .casts import Casts
-from .emitter import Emitter
 from .quantization import Quantization
 
 _T = TypeVar("_T")
@@ -23,13 +22,8 @@ _T = TypeVar("_T")
 _MOST_RUNS = 64
 
 
-@dataclass(frozen=True, eq=False)
-class DataMovement:
+class DataMovement(Quantization, Casts):
     """TRANSPOSE, RESHAPE, SLICE, CONCAT, PAD, TILE, REVERSE, GATHER, SCATTER."""
-
-    emitter: Emitter
-    quantization: Quantization
-    casts: Casts
 
     def TRANSPOSE(self, x: Value, perm: Sequence[int]) -> Value:
         perm = tuple(p % x.rank for p in perm)
@@ -52,7 +46,7 @@ class DataMovement:
         if shape == x.shape:
             return x
         require(math.prod(shape) == x.size, f"reshapes {list(x.shape)} to {list(shape)}, which has other elements")
-        x = self.quantization.movable(x)
+        x = self.movable(x)
         quant = x.quant
         if quant is not None and quant.axis is not None:
             quant = replace(quant, axis=self._same_axis(x.shape, shape, quant.axis))
@@ -61,12 +55,10 @@ class DataMovement:
         assert x.tensor is not None
         if x.perm is not None and x.size:
             old, new = _memory_orders(x, shape)
-            tensor = x.tensor if old is None else self.emitter.tensor(x, inverse(old))
-            tensor = self.emitter.reshape(tensor, [shape[i] for i in new])
+            tensor = x.tensor if old is None else self.tensor(x, inverse(old))
+            tensor = self.reshape(tensor, [shape[i] for i in new])
             return x.replace(shape=shape, tensor=tensor, perm=inverse(new), quant=quant)
-        return x.replace(
-            shape=shape, tensor=self.emitter.reshape(self.emitter.tensor(x), shape), perm=None, quant=quant
-        )
+        return x.replace(shape=shape, tensor=self.reshape(self.tensor(x), shape), perm=None, quant=quant)
 
     def split_channels(self, value: Value, groups: int) -> tuple[Value, list[int]]:
         """Channels that lie last in memory stay there."""
@@ -91,13 +83,13 @@ class DataMovement:
         if x.const is not None:
             index = tuple(slice(a, a + n) for a, n in zip(start, size, strict=True))
             return x.replace(shape=tuple(size), const=x.const[index])
-        tensor = self.emitter.tensor(x, x.axes)
+        tensor = self.tensor(x, x.axes)
         operands = [
             tensor,
-            self.emitter.graph.shape(_to_memory(x, start)),
-            self.emitter.graph.shape(_to_memory(x, size)),
+            self.graph.shape(_to_memory(x, start)),
+            self.graph.shape(_to_memory(x, size)),
         ]
-        return x.replace(shape=tuple(size), tensor=self.emitter.emit("SLICE", operands))
+        return x.replace(shape=tuple(size), tensor=self.emit("SLICE", operands))
 
     def slice_axis(self, x: Value, axis: int, start: int, size: int) -> Value:
         starts, sizes = [0] * x.rank, list(x.shape)
@@ -109,27 +101,27 @@ class DataMovement:
         if len(values) == 1:
             return values[0]
         if all(v.is_const and v.quant is None for v in values):
-            return self.emitter.const(torch.cat([v.real() for v in values], axis))
+            return self.const(torch.cat([v.real() for v in values], axis))
         values, quant = self.alike(values)
-        perm, tensors = self.emitter.same_order(*values)
-        return self.emitter.value(self._concatenated(tensors, perm[axis]), values[0].dtype, perm, quant)
+        perm, tensors = self.same_order(*values)
+        return self.value(self._concatenated(tensors, perm[axis]), values[0].dtype, perm, quant)
 
     def alike(self, values: Sequence[Value]) -> tuple[list[Value], QParams | None]:
         """Values with one scale, zero point and integer type, and the scale; all real if one of them has to be."""
         first = next((v for v in values if v.quant and not v.is_const), None)
         if first is None or not all(v.quant or v.is_const for v in values):
-            return [self.quantization.real(v) for v in values], None
+            return [self.real(v) for v in values], None
         if len({v.quant for v in values}) > 1:
-            values = self.quantization.shared(*values)
+            values = self.shared(*values)
             quants = [v.quant for v in values if v.quant]
             both = replace(quants[0], qmin=min(q.qmin for q in quants), qmax=max(q.qmax for q in quants))
             first = next(v for v in values if not v.is_const).replace(quant=both)
-        return [self.like(self.quantization.apply_clamp(v), first) for v in values], first.quant
+        return [self.like(self.apply_clamp(v), first) for v in values], first.quant
 
     def concat_channels(self, parts: Sequence[Value], axis: int) -> Value:
         if parts[0].quant is None or len(parts) == 1:
             return self.CONCAT(parts, axis)
-        parts = [self.quantization.movable(p) for p in parts]
+        parts = [self.movable(p) for p in parts]
         quants = [p.quant for p in parts if p.quant]
         scales = [
             s
@@ -140,11 +132,11 @@ class DataMovement:
         merged = QParams(tuple(scales), 0, low, high, axis)
         if len(set(scales)) == 1:
             merged = replace(merged, scale=(scales[0],), axis=None)
-        perm, tensors = self.emitter.same_order(*parts)
-        return self.emitter.value(self._concatenated(tensors, perm[axis]), parts[0].dtype, perm, merged)
+        perm, tensors = self.same_order(*parts)
+        return self.value(self._concatenated(tensors, perm[axis]), parts[0].dtype, perm, merged)
 
     def _concatenated(self, tensors: list[Tensor], axis: int) -> Tensor:
-        return joined(lambda group: self.emitter.emit("CONCAT", group, axis=axis), tensors)
+        return joined(lambda group: self.emit("CONCAT", group, axis=axis), tensors)
 
     def like(self, value: Value, other: Value) -> Value:
         """The value with the scale, zero point and integer type of ``other``."""
@@ -153,13 +145,13 @@ class DataMovement:
         require(quant.axis is None, "is used before it is quantized", "quantize the result of the layer before it")
         kinds = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
         require(other.tensor.dtype in kinds, "moves a 48-bit accumulator", "quantize the layer before it")
-        return self.quantization.quantize(value, quant, kinds[other.tensor.dtype])
+        return self.quantize(value, quant, kinds[other.tensor.dtype])
 
     def PAD(self, x: Value, padding: Sequence[tuple[int, int]], number: float = 0.0) -> Value:
         if not any(a or b for a, b in padding):
             return x
-        x = self.quantization.apply_clamp(x)
-        tensor = self.emitter.tensor(x, x.axes)
+        x = self.apply_clamp(x)
+        tensor = self.tensor(x, x.axes)
         flat = [n for pair in _to_memory(x, padding) for n in pair]
         if x.quant is not None:
             number = int(x.quant.quantize(torch.tensor(number)))
@@ -167,9 +159,9 @@ class DataMovement:
         if not (tensor.dtype.is_float or tensor.dtype is DType.BOOL):
             ends = np.iinfo(numpy_dtype(tensor.dtype))
             require(ends.min <= fill <= ends.max, f"pads with {fill}, which {tensor.dtype} does not hold")
-        constant = self.emitter.graph.constant(np.array([fill], numpy_dtype(tensor.dtype)), tensor.dtype)
-        out = self.emitter.emit("PAD", [tensor, self.emitter.graph.shape(flat), constant])
-        return self.emitter.value(out, x.dtype, x.axes, x.quant)
+        constant = self.graph.constant(np.array([fill], numpy_dtype(tensor.dtype)), tensor.dtype)
+        out = self.emit("PAD", [tensor, self.graph.shape(flat), constant])
+        return self.value(out, x.dtype, x.axes, x.quant)
 
     def TILE(self, x: Value, repeats: Sequence[int]) -> Value:
         if all(n == 1 for n in repeats):
@@ -178,9 +170,9 @@ class DataMovement:
             return x.replace(
                 shape=tuple(n * r for n, r in zip(x.shape, repeats, strict=True)), const=x.const.repeat(*repeats)
             )
-        tensor = self.emitter.tensor(x, x.axes)
-        out = self.emitter.emit("TILE", [tensor, self.emitter.graph.shape(_to_memory(x, repeats))])
-        return self.emitter.value(out, x.dtype, x.axes, x.quant, clamp=x.clamp, bounds=x.bounds)
+        tensor = self.tensor(x, x.axes)
+        out = self.emit("TILE", [tensor, self.graph.shape(_to_memory(x, repeats))])
+        return self.value(out, x.dtype, x.axes, x.quant, clamp=x.clamp, bounds=x.bounds)
 
     def gather_by_slices(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
         """A SLICE for each run of indices, and a CONCAT."""
@@ -200,9 +192,7 @@ class DataMovement:
             require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
             return x.replace(const=x.const.flip(axis))
         try:
-            return x.replace(
-                tensor=self.emitter.emit("REVERSE", [self.emitter.tensor(x, x.axes)], axis=x.axes[axis]), const=None
-            )
+            return x.replace(tensor=self.emit("REVERSE", [self.tensor(x, x.axes)], axis=x.axes[axis]), const=None)
         except Rejected:
             last = x.rank - 1
             if x.axes[axis] != last:
@@ -211,7 +201,7 @@ class DataMovement:
                 return self.RESHAPE(self.REVERSE(self.RESHAPE(x, [x.size, 1]), 0), x.shape)
             plain, channels_last = tuple(range(x.rank)), (0, last, *range(1, last)) if last > 1 else (1, 0)
             perm = plain if axis != last else channels_last
-            tensor = self.emitter.emit("REVERSE", [self.emitter.tensor(x, perm)], axis=perm[axis])
+            tensor = self.emit("REVERSE", [self.tensor(x, perm)], axis=perm[axis])
             return x.replace(tensor=tensor, perm=None if is_identity(perm) else perm)
 
     def GATHER(self, values: Value, indices: Value) -> Value:
@@ -221,44 +211,42 @@ class DataMovement:
             lanes = torch.arange(values.shape[0])[:, None]
             picked = values.const[lanes, indices.const.long()]
             return values.replace(shape=tuple(picked.shape), const=picked)
-        inputs = [self.emitter.tensor(self.quantization.apply_clamp(values)), self.index(indices)]
-        return self.emitter.value(self.emitter.emit("GATHER", inputs), values.dtype, quant=values.quant)
+        inputs = [self.tensor(self.apply_clamp(values)), self.index(indices)]
+        return self.value(self.emit("GATHER", inputs), values.dtype, quant=values.quant)
 
     def SCATTER(self, values: Value, indices: Value, new: Value) -> Value:
         if values.dtype == torch.bool:
             return self.logical(self.SCATTER(self.stored(values), indices, self.stored(new)))
         (values, new), quant = self.alike([values, new])
-        inputs = [self.emitter.tensor(values), self.index(indices), self.emitter.tensor(new)]
+        inputs = [self.tensor(values), self.index(indices), self.tensor(new)]
         bounds = values.bounds and new.bounds
         if bounds:
             assert values.bounds and new.bounds
             bounds = min(values.bounds[0], new.bounds[0]), max(values.bounds[1], new.bounds[1])
-        return self.emitter.value(self.emitter.emit("SCATTER", inputs), values.dtype, quant=quant, bounds=bounds)
+        return self.value(self.emit("SCATTER", inputs), values.dtype, quant=quant, bounds=bounds)
 
     def index(self, indices: Value) -> Tensor:
         """Indices as int32; moved before they are cast, for some specifications only move reals."""
-        return self.emitter.tensor(self.casts.cast(self.in_order(indices), torch.int32))
+        return self.tensor(self.cast(self.in_order(indices), torch.int32))
 
     def in_order(self, x: Value) -> Value:
-        return x if x.perm is None or x.is_const else x.replace(tensor=self.emitter.tensor(x), perm=None)
+        return x if x.perm is None or x.is_const else x.replace(tensor=self.tensor(x), perm=None)
 
     def as_index_numbers(self, indices: Value) -> Value:
         """int64 is safe here, since an index is smaller than its axis."""
         require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
-        small = self.casts.cast(indices, torch.int32)
-        return (
-            small if indices.is_const or self.emitter.spec.support_integer() else self.casts.cast(small, torch.float32)
-        )
+        small = self.cast(indices, torch.int32)
+        return small if indices.is_const or self.spec.support_integer() else self.cast(small, torch.float32)
 
     def stored(self, value: Value) -> Value:
         """Bools, which TOSA neither gathers nor scatters, as numbers."""
-        return self.casts.cast(value, torch.int8 if self.emitter.spec.support_integer() else torch.float32)
+        return self.cast(value, torch.int8 if self.spec.support_integer() else torch.float32)
 
     def logical(self, value: Value) -> Value:
         """``stored`` undone."""
         if value.const is None and value.dtype.is_floating_point:
-            return self.emitter.elementwise("GREATER", value, self.emitter.const(torch.tensor(0.5)), dtype=torch.bool)
-        return self.casts.cast(value, torch.bool)
+            return self.elementwise("GREATER", value, self.const(torch.tensor(0.5)), dtype=torch.bool)
+        return self.cast(value, torch.bool)
 
 
 def _memory_orders(x: Value, shape: tuple[int, ...]) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:

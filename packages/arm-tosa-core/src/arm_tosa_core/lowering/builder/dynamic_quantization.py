@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,29 +11,20 @@ from torch.nn import functional
 
 from ..values import QParams, Value
 from .arithmetic import Arithmetic
-from .emitter import Emitter
-from .quantization import Quantization
 
 
-@dataclass(frozen=True, eq=False)
-class DynamicQuantization:
+class DynamicQuantization(Arithmetic):
     """Quantize, and the sums of convolutions, under ``QParams.run_time``."""
-
-    emitter: Emitter
-    quantization: Quantization
-    arithmetic: Arithmetic
 
     def quantize_at_run_time(
         self, x: Value, scale: Value, zero_point: Value, low: int, high: int, dtype: torch.dtype
     ) -> Value:
         """``clamp(round(x / scale) + zero_point, low, high)``; both parameters have one element."""
-        steps = self.emitter.plain_cast(
-            self.arithmetic.MUL(self.quantization.real(x), self.arithmetic.unary("RECIPROCAL", scale)), torch.int32
-        )
-        steps = self.emitter.elementwise("ADD", steps, zero_point.replace(dtype=torch.int32))
+        steps = self.plain_cast(self.MUL(self.real(x), self.unary("RECIPROCAL", scale)), torch.int32)
+        steps = self.elementwise("ADD", steps, zero_point.replace(dtype=torch.int32))
         for name, bound in (("MAXIMUM", low), ("MINIMUM", high)):
-            steps = self.emitter.elementwise(name, steps, self.emitter.const(torch.tensor(bound, dtype=torch.int32)))
-        integers = self.emitter.plain_cast(steps, dtype)
+            steps = self.elementwise(name, steps, self.const(torch.tensor(bound, dtype=torch.int32)))
+        integers = self.plain_cast(steps, dtype)
         return integers.replace(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=(scale, zero_point)))
 
     def corrected(self, name: str, x: Value, weight: Value, accumulator: Value, **attrs: Any) -> Value:
@@ -51,13 +42,11 @@ class DynamicQuantization:
         assert x.quant is not None and x.quant.run_time is not None and accumulator.quant is not None
         assert weight.const is not None
         scale, zero_point = x.quant.run_time
-        inside = self.emitter.const(_sums(name, x.shape[1:-1], weight.const, attrs))
-        excess = self.emitter.elementwise("MUL", zero_point.replace(dtype=torch.int32), inside)
-        exact = self.emitter.elementwise("SUB", accumulator.replace(dtype=torch.int32, quant=None), excess)
-        real = self.quantization.real(
-            exact.replace(dtype=torch.float32, quant=replace(accumulator.quant, run_time=None))
-        )
-        return self.arithmetic.MUL(real, scale)
+        inside = self.const(_sums(name, x.shape[1:-1], weight.const, attrs))
+        excess = self.elementwise("MUL", zero_point.replace(dtype=torch.int32), inside)
+        exact = self.elementwise("SUB", accumulator.replace(dtype=torch.int32, quant=None), excess)
+        real = self.real(exact.replace(dtype=torch.float32, quant=replace(accumulator.quant, run_time=None)))
+        return self.MUL(real, scale)
 
 
 def _sums(name: str, image: Sequence[int], weight: torch.Tensor, attrs: dict[str, Any]) -> torch.Tensor:

@@ -87,7 +87,8 @@ class Emitter:
         self.preferences = preferences or Preferences()
         self.origin: Origin | None = None
         self._ordered = Cache()  # by the tensor and the order of axes
-        self.caches = [self._ordered]
+        self._signed = Cache()  # int8, by the tensor of uint8
+        self.caches = [self._ordered, self._signed]
 
     def emit(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> Tensor:
         """Appends one operator with one result.

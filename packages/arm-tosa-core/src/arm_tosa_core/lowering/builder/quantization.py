@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
@@ -12,7 +12,6 @@ from ...support.errors import require
 from ...tosa.dtypes import torch_to_tosa, tosa_to_torch
 from ...tosa.ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value, unbounded
-from .emitter import Emitter
 from .rescaling import REACH, Rescaling
 
 #: Bits that operands of one int32 addition may use, so that the sum cannot overflow. RESCALE wants its operand below
@@ -22,12 +21,8 @@ _ADD_BITS = 29
 _MULTIPLES = 2**16
 
 
-@dataclass(frozen=True, eq=False)
-class Quantization:
+class Quantization(Rescaling):
     """Changes of a value's ``QParams``: quantize, requantize, dequantize, and one scale for several values."""
-
-    emitter: Emitter
-    rescaling: Rescaling
 
     def quantize(self, value: Value, quant: QParams, dtype: torch.dtype) -> Value:
         """The value as integers of ``dtype`` with parameters ``quant``; applies pending bounds."""
@@ -35,7 +30,7 @@ class Quantization:
             real = value.real()
             if value.clamp:
                 real = real.clamp(*value.clamp)
-            return self.emitter.const(quant.quantize(real).to(dtype), quant)
+            return self.const(quant.quantize(real).to(dtype), quant)
         if value.quant is not None and value.quant.run_time is not None:
             value = self.real(value)
         low, high = _integer_bounds(value.clamp, quant)
@@ -48,7 +43,7 @@ class Quantization:
             tensor, perm = self._requantize(value, quant, dtype)
         least, most = _reached(value.quant, quant, dtype)
         if low > least or high < most:
-            tensor = self.emitter.emit("CLAMP", [tensor], min_val=low, max_val=high)
+            tensor = self.emit("CLAMP", [tensor], min_val=low, max_val=high)
         return Value(value.shape, torch.float32, tensor, perm=perm, quant=quant)
 
     def _requantize(self, value: Value, quant: QParams, dtype: torch.dtype) -> tuple[Tensor, tuple[int, ...] | None]:
@@ -61,27 +56,27 @@ class Quantization:
             other_axes = [p for i, p in sorted(enumerate(perm), key=lambda ip: ip[1]) if i != value.quant.axis]
             order = [*other_axes, perm[value.quant.axis]]
             perm = tuple(order.index(p) for p in perm)
-            tensor = self.emitter.tensor(value, perm)
+            tensor = self.tensor(value, perm)
         unit = quant.scalar
         factor = [s / unit for s in value.quant.scale]
-        tensor, factor = self.rescaling.within_reach(tensor, value.quant, factor)
-        out = self.rescaling.rescale(tensor, factor, torch_to_tosa(dtype), value.quant.zero_point, quant.zero_point)
+        tensor, factor = self.within_reach(tensor, value.quant, factor)
+        out = self.rescale(tensor, factor, torch_to_tosa(dtype), value.quant.zero_point, quant.zero_point)
         return out, perm
 
     def _float_to_integer(self, value: Value, quant: QParams, dtype: torch.dtype) -> Tensor:
         require(
-            self.emitter.spec.support_float(),
+            self.spec.support_float(),
             "quantizes a float input",
             "normal at the edge of a delegate: an integer-only target takes integers",
         )
-        steps = self.emitter.elementwise("MUL", value, self._real_number(1.0 / quant.scalar))
+        steps = self.elementwise("MUL", value, self._real_number(1.0 / quant.scalar))
         assert steps.tensor is not None
         low, high = float(quant.qmin - quant.zero_point), float(quant.qmax - quant.zero_point)
-        steps = steps.replace(tensor=self.emitter.emit("CLAMP", [steps.tensor], min_val=low, max_val=high))
+        steps = steps.replace(tensor=self.emit("CLAMP", [steps.tensor], min_val=low, max_val=high))
         if quant.zero_point:  # added to whole numbers, which float holds exactly: no tensor of INT32 is an operand
-            whole = self.emitter.plain_cast(self.emitter.plain_cast(steps, torch.int32), torch.float32)
-            steps = self.emitter.elementwise("ADD", whole, self._real_number(quant.zero_point))
-        integers = self.emitter.plain_cast(steps, dtype).tensor
+            whole = self.plain_cast(self.plain_cast(steps, torch.int32), torch.float32)
+            steps = self.elementwise("ADD", whole, self._real_number(quant.zero_point))
+        integers = self.plain_cast(steps, dtype).tensor
         assert integers is not None
         return integers
 
@@ -91,9 +86,9 @@ class Quantization:
         if value.quant.run_time is not None:
             return self._real_at_run_time(value, *value.quant.run_time)
         if value.const is not None:
-            return self.emitter.const(value.real())
+            return self.const(value.real())
         require(
-            self.emitter.spec.support_float(),
+            self.spec.support_float(),
             "has a result that is not quantized, and the target has integers only",
             "quantize the model, or remove the exclusion of this layer",
         )
@@ -101,23 +96,23 @@ class Quantization:
         assert value.tensor is not None and value.quant is not None
         # Subtracted from whole numbers, which float holds exactly: integers are written once, and in few bytes.
         plain = Value(value.shape, tosa_to_torch(value.tensor.dtype), value.tensor, perm=value.perm)
-        real = self.emitter.plain_cast(plain, torch.float32)
+        real = self.plain_cast(plain, torch.float32)
         if value.tensor.dtype != DType.INT32 and value.quant.zero_point:
-            real = self.emitter.elementwise("SUB", real, self._real_number(value.quant.zero_point))
+            real = self.elementwise("SUB", real, self._real_number(value.quant.zero_point))
         scale = torch.tensor(value.quant.scale, dtype=torch.float32)
         axis = value.quant.axis
         scale = scale.reshape([-1 if i == axis else 1 for i in range(value.rank)]) if axis is not None else scale[0]
-        real = self.emitter.elementwise("MUL", real, self.emitter.const(scale))
+        real = self.elementwise("MUL", real, self.const(scale))
         return self.apply_clamp(real.replace(clamp=value.clamp))
 
     def _real_number(self, number: float) -> Value:
-        return self.emitter.const(torch.tensor(number, dtype=torch.float32))
+        return self.const(torch.tensor(number, dtype=torch.float32))
 
     def _real_at_run_time(self, value: Value, scale: Value, zero_point: Value) -> Value:
         value = self.apply_clamp(value)
-        steps = self.emitter.plain_cast(value.replace(dtype=torch.int8, quant=None), torch.int32)
-        steps = self.emitter.elementwise("SUB", steps, zero_point.replace(dtype=torch.int32))
-        return self.emitter.elementwise("MUL", self.emitter.plain_cast(steps, torch.float32), scale)
+        steps = self.plain_cast(value.replace(dtype=torch.int8, quant=None), torch.int32)
+        steps = self.elementwise("SUB", steps, zero_point.replace(dtype=torch.int32))
+        return self.elementwise("MUL", self.plain_cast(steps, torch.float32), scale)
 
     def movable(self, x: Value) -> Value:
         """A 48-bit accumulator, which TOSA cannot move, as one of 32 bits: the lowest bits go if its range needs it."""
@@ -127,26 +122,26 @@ class Quantization:
         drop = max(0, x.quant.bits - 32)
         low, high = x.quant.qmin >> drop, x.quant.qmax >> drop
         quant = replace(x.quant.scaled(2.0**drop), qmin=low, qmax=high)
-        return x.replace(tensor=self.rescaling.rescale(x.tensor, [2.0**-drop], DType.INT32), quant=quant)
+        return x.replace(tensor=self.rescale(x.tensor, [2.0**-drop], DType.INT32), quant=quant)
 
     def apply_clamp(self, value: Value) -> Value:
         if value.clamp is None:
             return value
         low, high = value.clamp
         if value.const is not None:
-            return self.emitter.const(value.real().clamp(low, high))
+            return self.const(value.real().clamp(low, high))
         assert value.tensor is not None
         if value.quant is None:
-            tensor = self.emitter.emit("CLAMP", [value.tensor], min_val=low, max_val=high)
+            tensor = self.emit("CLAMP", [value.tensor], min_val=low, max_val=high)
             return value.replace(tensor=tensor, clamp=None)
         require(value.quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
         bounds = _integer_bounds(value.clamp, value.quant)
         if value.tensor.dtype in (DType.INT8, DType.INT16):
-            tensor = self.emitter.emit("CLAMP", [value.tensor], min_val=bounds[0], max_val=bounds[1])
+            tensor = self.emit("CLAMP", [value.tensor], min_val=bounds[0], max_val=bounds[1])
         else:
             tensor = value.tensor
             for name, bound in (("MAXIMUM", bounds[0]), ("MINIMUM", bounds[1])):
-                tensor = self.emitter.emit(name, [tensor, self.emitter.int32(bound, value.rank)])
+                tensor = self.emit(name, [tensor, self.int32(bound, value.rank)])
         return value.replace(tensor=tensor, clamp=None)
 
     def to_int16(self, value: Value, largest: float) -> Value:
@@ -185,7 +180,7 @@ class Quantization:
         Constants that are not quantized are rounded to that scale, or to a multiple of another operand's that float32
         does not tell them from. Integers of any size beside reals are refused: 32 bits do not hold both.
         """
-        values = tuple(self.emitter.aligned(*(self.apply_clamp(v) for v in values)))
+        values = tuple(self.aligned(*(self.apply_clamp(v) for v in values)))
         scale, bits, top = 0.0, 0, 0.0
         for v in values:
             if v.quant is not None:
@@ -200,7 +195,7 @@ class Quantization:
         room = math.floor(_ADD_BITS - math.log2(max(top / scale, 1)))
         quants = [v.quant for v in values if v.quant]
         if len(quants) < len(values) or any(q.scalar != scale or q.bits > 16 for q in quants):
-            scale *= 2.0 ** -min(room, self.emitter.preferences.addition_shifts.get(bits, room))
+            scale *= 2.0 ** -min(room, self.preferences.addition_shifts.get(bits, room))
         if any(_is_plain(q) for q in quants):
             steps = [1.0, max((q.scalar for q in quants if q.bits <= 16), default=1.0)]
             require(
@@ -217,17 +212,17 @@ class Quantization:
             quant = QParams((scale,), 0, -(2**_ADD_BITS), 2**_ADD_BITS)
             data = quant.quantize(value.real()).to(torch.int32)
             low, high = (int(data.min()), int(data.max())) if data.numel() else (0, 0)
-            return self.emitter.const(data, QParams((scale,), 0, low, high))
+            return self.const(data, QParams((scale,), 0, low, high))
         # A quantized constant is rescaled in the graph as well: it is smaller there, and both operands have
         # one type, which compilers add and multiply without a pass of their own for the RESCALE.
         factor = quant.scalar / scale
-        tensor = self.emitter.tensor(value, value.axes)
+        tensor = self.tensor(value, value.axes)
         low, high = (math.floor((q - quant.zero_point) * factor) for q in (quant.qmin, quant.qmax))
         new = QParams((scale,), 0, low, high + 1 if factor != int(factor) else high)
         if tensor.dtype == DType.INT32 and quant.zero_point == 0 and factor == 1.0:
             return value
         return value.replace(
-            tensor=self.rescaling.rescale(tensor, [factor], DType.INT32, quant.zero_point), quant=new, const=None
+            tensor=self.rescale(tensor, [factor], DType.INT32, quant.zero_point), quant=new, const=None
         )
 
 

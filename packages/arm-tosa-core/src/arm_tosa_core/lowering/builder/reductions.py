@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -12,27 +11,19 @@ from ...support.errors import Rejected, require
 from ..values import QParams, Value
 from .arithmetic import Arithmetic
 from .data_movement import DataMovement
-from .emitter import Emitter
 from .halves import Halves
-from .quantization import Quantization
 
 
-@dataclass(frozen=True, eq=False)
-class Reductions:
+class Reductions(Arithmetic, DataMovement):
     """REDUCE_SUM and its kin, ARGMAX."""
-
-    emitter: Emitter
-    quantization: Quantization
-    arithmetic: Arithmetic
-    data_movement: DataMovement
 
     def reduce(self, name: str, x: Value, axis: int) -> Value:
         quant = x.quant
         if quant is None or name in ("REDUCE_MAX", "REDUCE_MIN"):
-            x = self.quantization.apply_clamp(x)
+            x = self.apply_clamp(x)
         else:
             require(name == "REDUCE_SUM", f"{name} needs FP: it has no integer form")
-            x = self.quantization.centered(x, 31 - (x.shape[axis] - 1).bit_length())
+            x = self.centered(x, 31 - (x.shape[axis] - 1).bit_length())
             assert x.quant
             n = x.shape[axis]
             quant = QParams(x.quant.scale, 0, x.quant.qmin * n, x.quant.qmax * n)
@@ -40,14 +31,14 @@ class Reductions:
             return x  # Vela loses a REDUCE_MIN of one element where others read its operand
         if name == "REDUCE_SUM":
             self.require_sums(x, x.shape[axis])
-            if self._may_leave(x, x.shape[axis]):
-                return Halves(self.emitter).total(x, axis, partial(self._reduced, name))
+            if self._sums_may_leave(x, x.shape[axis]):
+                return Halves(self).total(x, axis, partial(self._reduced, name))
         result = self._reduced(name, x, axis)
         return result if quant is None else result.replace(quant=quant)
 
     def _reduced(self, name: str, x: Value, axis: int) -> Value:
-        tensor = self.emitter.tensor(x, x.axes)
-        return self.emitter.value(self.emitter.emit(name, [tensor], axis=x.axes[axis]), x.dtype, x.axes, x.quant)
+        tensor = self.tensor(x, x.axes)
+        return self.value(self.emit(name, [tensor], axis=x.axes[axis]), x.dtype, x.axes, x.quant)
 
     def mean(self, x: Value, axes: list[int]) -> Value:
         """Sums, and the division as a change of scale."""
@@ -55,7 +46,7 @@ class Reductions:
         for axis in axes:
             n *= x.shape[axis]
             x = self.reduce("REDUCE_SUM", x, axis)
-        return self.arithmetic.MUL(x, 1.0 / n) if n != 1 else x
+        return self.MUL(x, 1.0 / n) if n != 1 else x
 
     def require_sums(self, x: Value, count: int) -> None:
         """PyTorch makes int64 sums of any integers."""
@@ -63,24 +54,22 @@ class Reductions:
         reason = "sums int64 numbers whose range is not known to fit int32"
         require(fits, reason, "give the sum dtype=torch.int32: of int32, too, PyTorch makes int64 sums otherwise")
 
-    def _may_leave(self, x: Value, count: int) -> bool:
+    def _sums_may_leave(self, x: Value, count: int) -> bool:
         """Whether sums of so many plain int32 numbers may leave int32, on a target on which they do not wrap."""
-        if self.emitter.preferences.wraps or x.dtype != torch.int32 or x.quant is not None:
+        if self.preferences.wraps or x.dtype != torch.int32 or x.quant is not None:
             return False
         return x.bounds is None or max(map(abs, x.bounds)) * count >= 2**31
 
     def ARGMAX(self, x: Value, axis: int) -> Value:
         """ARGMAX; over the last of three axes if the target refuses the tensor's own shape."""
-        x, last = self.quantization.apply_clamp(x), x.rank - 1
+        x, last = self.apply_clamp(x), x.rank - 1
         try:
-            out = self.emitter.emit("ARGMAX", [self.emitter.tensor(x)], axis=axis)
+            out = self.emit("ARGMAX", [self.tensor(x)], axis=axis)
         except Rejected:
             if axis == last < 3:
                 raise
-            moved = self.data_movement.TRANSPOSE(x, [*(i for i in range(x.rank) if i != axis), axis])
+            moved = self.TRANSPOSE(x, [*(i for i in range(x.rank) if i != axis), axis])
             rows = [prod(moved.shape[:-2]), *moved.shape[-2:]] if last else moved.shape
-            out = self.emitter.emit(
-                "ARGMAX", [self.emitter.reshape(self.emitter.tensor(moved), rows)], axis=len(rows) - 1
-            )
-            out = self.emitter.reshape(out, moved.shape[:-1])
-        return self.emitter.value(out, torch.int64, bounds=(0, x.shape[axis] - 1))
+            out = self.emit("ARGMAX", [self.reshape(self.tensor(moved), rows)], axis=len(rows) - 1)
+            out = self.reshape(out, moved.shape[:-1])
+        return self.value(out, torch.int64, bounds=(0, x.shape[axis] - 1))

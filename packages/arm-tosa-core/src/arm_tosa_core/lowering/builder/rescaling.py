@@ -12,19 +12,14 @@ from ...tosa.dtypes import numpy_dtype
 from ...tosa.ir import DType, Tensor
 from ...tosa.scaling import multiplier_and_shift
 from ..values import QParams, Value
-from .emitter import Cache, Emitter
+from .emitter import Emitter
 
 #: Largest product of a RESCALE, for any factor: TOSA 1.0 leaves operands from 2**(shift - 1) on undefined.
 REACH = 2**29
 
 
-class Rescaling:
+class Rescaling(Emitter):
     """RESCALE on TOSA tensors."""
-
-    def __init__(self, emitter: Emitter) -> None:
-        self.emitter = emitter
-        self._signed = Cache()  # int8 of uint8
-        emitter.caches.append(self._signed)
 
     def rescale(
         self, tensor: Tensor, factor: Sequence[float], dtype: DType, zero_point: int = 0, new_zero_point: int = 0
@@ -34,12 +29,12 @@ class Rescaling:
         multiplier, shift = multiplier_and_shift(factor, 32 if wide else 16)
         inputs = [
             tensor,
-            self.emitter.graph.constant(multiplier, DType.INT32 if wide else DType.INT16),
-            self.emitter.graph.constant(shift, DType.INT8),
+            self.graph.constant(multiplier, DType.INT32 if wide else DType.INT16),
+            self.graph.constant(shift, DType.INT8),
             self.zero_point(zero_point, tensor.dtype),
             self.zero_point(new_zero_point, dtype),
         ]
-        return self.emitter.emit(
+        return self.emit(
             "RESCALE",
             inputs,
             scale32=wide,
@@ -53,7 +48,7 @@ class Rescaling:
     def signed(self, value: Value) -> Value:
         """uint8 as int8, 128 less: TOSA moves unsigned integers no more than it computes with them."""
         if value.const is not None:
-            return self.emitter.const((value.const.to(torch.int16) - 128).to(torch.int8))
+            return self.const((value.const.to(torch.int16) - 128).to(torch.int8))
         assert value.tensor is not None
         tensor = value.tensor
         if tensor not in self._signed:
@@ -66,7 +61,7 @@ class Rescaling:
 
     def zero_point(self, number: int, dtype: DType) -> Tensor:
         """A zero-point operand: one element of type ``dtype``."""
-        return self.emitter.graph.constant(np.array([number], numpy_dtype(dtype)), dtype)
+        return self.graph.constant(np.array([number], numpy_dtype(dtype)), dtype)
 
     def within_reach(self, tensor: Tensor, quant: QParams, factor: list[float]) -> tuple[Tensor, list[float]]:
         """RESCALE's operand and factor such that their product stays below 2**29, for TOSA leaves the rest undefined.
@@ -83,5 +78,5 @@ class Rescaling:
         bound = np.clip([REACH / f - 1 for f in factor], 1, 2**31 - 1).astype(np.int32)
         bound = bound.reshape((1,) * (len(tensor.shape) - 1) + (-1,)) if tensor.shape else bound.reshape(())
         for name, limit in (("MAXIMUM", -bound), ("MINIMUM", bound)):
-            tensor = self.emitter.emit(name, [tensor, self.emitter.graph.constant(limit, DType.INT32)])
+            tensor = self.emit(name, [tensor, self.graph.constant(limit, DType.INT32)])
         return tensor, factor

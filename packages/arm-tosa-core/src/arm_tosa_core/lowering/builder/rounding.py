@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -12,38 +11,32 @@ from ...support.errors import Rejected, require
 from ...tosa.ir import DType, Tensor
 from ...tosa.scaling import multiplier_and_shift
 from ..values import QParams, Value
-from .emitter import Emitter
 from .interpolation import Array
 from .quantization import Quantization
-from .rescaling import REACH, Rescaling
+from .rescaling import REACH
 
 _MODES = ("floor", "ceil", "trunc", "round")
 
 
-@dataclass(frozen=True, eq=False)
-class Rounding:
+class Rounding(Quantization):
     """Rounding to whole numbers."""
 
-    emitter: Emitter
-    rescaling: Rescaling
-    quantization: Quantization
-
     def real_for_step_function(self, x: Value) -> Value:
-        if x.quant is not None and not x.is_const and not self.emitter.spec.support_float():
+        if x.quant is not None and not x.is_const and not self.spec.support_float():
             raise Rejected("jumps, which a table of 16 bits cannot follow", "quantize this layer to 8 bits")
-        return self.quantization.real(x)
+        return self.real(x)
 
     def can_round_in_integers(self, x: object) -> bool:
-        if not isinstance(x, Value) or x.is_const or x.quant is None or self.emitter.spec.support_float():
+        if not isinstance(x, Value) or x.is_const or x.quant is None or self.spec.support_float():
             return False
         return x.quant.axis is None and x.quant.run_time is None and x.quant.bits <= 16
 
     def signs(self, x: Value) -> Value:
-        x = self.quantization.apply_clamp(x)
+        x = self.apply_clamp(x)
         assert x.quant is not None and x.tensor is not None
-        out = self.rescaling.rescale(x.tensor, [1.0], DType.INT32, x.quant.zero_point)
+        out = self.rescale(x.tensor, [1.0], DType.INT32, x.quant.zero_point)
         for name, limit in (("MAXIMUM", -1), ("MINIMUM", 1)):
-            out = self.emitter.emit(name, [out, self.emitter.int32(limit, x.rank)])
+            out = self.emit(name, [out, self.int32(limit, x.rank)])
         return x.replace(tensor=out, quant=QParams((1.0,), 0, -1, 1))
 
     def round_to_integer(
@@ -56,7 +49,7 @@ class Rounding:
         jump may not.
         """
         assert mode in _MODES and x.quant is not None
-        x = self.quantization.apply_clamp(x)
+        x = self.apply_clamp(x)
         assert x.quant is not None and x.tensor is not None
         quant = x.quant
         integers = np.arange(quant.qmin, quant.qmax + 1, dtype=np.int64) - quant.zero_point
@@ -72,10 +65,10 @@ class Rounding:
             tried.append((int(np.count_nonzero(_rounded(scaled, bits, mode) != expected)), -bits))
         require(bool(tried), f"divides to {top:.3g}, which leaves no bits of fraction", "choose a larger divisor")
         bits = -min(tried)[1]
-        scaled_tensor = self.rescaling.rescale(x.tensor, [factor * 2.0**bits], DType.INT32, quant.zero_point)
+        scaled_tensor = self.rescale(x.tensor, [factor * 2.0**bits], DType.INT32, quant.zero_point)
         if turned:
-            scaled_tensor = self.emitter.emit("SUB", [self.emitter.int32(0, x.rank), scaled_tensor])
-        out = _round(self.rescaling, scaled_tensor, bits, mode)
+            scaled_tensor = self.emit("SUB", [self.int32(0, x.rank), scaled_tensor])
+        out = self._round(scaled_tensor, bits, mode)
         low, high = int(np.nanmin(expected)), int(np.nanmax(expected))
         return x.replace(tensor=out, quant=QParams((1.0,), 0, low, high))
 
@@ -86,16 +79,42 @@ class Rounding:
         least = f"reaches {max(-low, high):.6g}, which leaves no {bits} bits of fraction"
         require(reach < REACH, least, "make its range smaller: clamp it before")
         quant = QParams((2.0**-bits,), 0, -REACH, REACH)
-        return self.quantization.quantize(x, quant, torch.int32).replace(dtype=torch.int32, quant=None)
+        return self.quantize(x, quant, torch.int32).replace(dtype=torch.int32, quant=None)
 
     def round_fixed_point(self, x: Value, bits: int, mode: str) -> Value:
-        return self._of_int32(x, lambda tensor: _round(self.rescaling, tensor, bits, mode))
+        return self._of_int32(x, lambda tensor: self._round(tensor, bits, mode))
 
     def divide_rounding(self, x: Value, divisor: int) -> Value:
-        return self._of_int32(x, lambda tensor: self.rescaling.rescale(tensor, [1 / divisor], DType.INT32))
+        return self._of_int32(x, lambda tensor: self.rescale(tensor, [1 / divisor], DType.INT32))
 
     def _of_int32(self, x: Value, function: Callable[[Tensor], Tensor]) -> Value:
-        return x.replace(tensor=function(self.emitter.tensor(x, x.axes)), perm=x.axes, const=None)
+        return x.replace(tensor=function(self.tensor(x, x.axes)), perm=x.axes, const=None)
+
+    def _round(self, x: Tensor, bits: int, mode: str) -> Tensor:
+        """Numbers with so many bits of fraction to whole ones; RESCALE rounds halves up."""
+
+        def plus(tensor: Tensor, number: int) -> Tensor:
+            return self.emit("ADD", [tensor, self.int32(number, x.rank)])
+
+        def shifted(tensor: Tensor, by: int) -> Tensor:
+            return self.rescale(tensor, [2.0**-by], DType.INT32)
+
+        def floor(by: int) -> Tensor:
+            return shifted(plus(x, -(1 << (by - 1))), by)
+
+        def ceil() -> Tensor:
+            return shifted(plus(x, (1 << (bits - 1)) - 1), bits)
+
+        if mode == "floor":
+            return floor(bits)
+        if mode == "ceil":
+            return ceil()
+        if mode == "trunc":
+            zero = self.int32(0, x.rank)
+            return self.emit("ADD", [self.emit("MAXIMUM", [floor(bits), zero]), self.emit("MINIMUM", [ceil(), zero])])
+        half = floor(bits + 1)
+        odd = self.emit("SUB", [self.emit("SUB", [floor(bits), half]), half])
+        return shifted(self.emit("ADD", [plus(x, -1), odd]), bits)
 
 
 def _rescaled(x: Array, factor: float) -> Array:
@@ -112,32 +131,3 @@ def _rounded(x: Array, bits: int, mode: str) -> Array:
     if mode == "round":
         return (x - 1 + (down & 1) + (1 << (bits - 1))) >> bits
     return down if mode == "floor" else up
-
-
-def _round(rescaling: Rescaling, x: Tensor, bits: int, mode: str) -> Tensor:
-    """Numbers with so many bits of fraction to whole ones; RESCALE rounds halves up."""
-
-    b = rescaling.emitter
-
-    def plus(tensor: Tensor, number: int) -> Tensor:
-        return b.emit("ADD", [tensor, b.int32(number, x.rank)])
-
-    def shifted(tensor: Tensor, by: int) -> Tensor:
-        return rescaling.rescale(tensor, [2.0**-by], DType.INT32)
-
-    def floor(by: int) -> Tensor:
-        return shifted(plus(x, -(1 << (by - 1))), by)
-
-    def ceil() -> Tensor:
-        return shifted(plus(x, (1 << (bits - 1)) - 1), bits)
-
-    if mode == "floor":
-        return floor(bits)
-    if mode == "ceil":
-        return ceil()
-    if mode == "trunc":
-        zero = b.int32(0, x.rank)
-        return b.emit("ADD", [b.emit("MAXIMUM", [floor(bits), zero]), b.emit("MINIMUM", [ceil(), zero])])
-    half = floor(bits + 1)
-    odd = b.emit("SUB", [b.emit("SUB", [floor(bits), half]), half])
-    return shifted(b.emit("ADD", [plus(x, -1), odd]), bits)

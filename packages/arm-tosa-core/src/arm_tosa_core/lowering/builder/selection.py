@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,30 +12,24 @@ from ...tosa.dtypes import torch_to_tosa
 from ...tosa.ir import DType
 from ..values import Operand, QParams, Value
 from .arithmetic import Arithmetic
-from .casts import NARROW, SMALL_INTEGERS, Casts
-from .emitter import Emitter
+from .casts import NARROW, SMALL_INTEGERS
 
 #: How quantized values are stored.
 _INTEGERS = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Arithmetic):
     """``b.compare("GREATER", x, y)`` and ``b.SELECT(condition, x, y)``."""
 
-    emitter: Emitter
-    casts: Casts
-    arithmetic: Arithmetic
-
     def compare(self, name: str, x: Operand, y: Operand) -> Value:
-        (a, b), integer = self.arithmetic.arithmetic_operands(x, y)
+        (a, b), integer = self.arithmetic_operands(x, y)
         if integer:
-            a, b = (v.replace(dtype=torch.int32, quant=None) for v in self.arithmetic.equal_scale(a, b))
+            a, b = (v.replace(dtype=torch.int32, quant=None) for v in self.equal_scale(a, b))
         elif a.dtype == torch.int64:
             require(a.is_narrow and b.is_narrow, "compares int64 numbers of unknown range", NARROW)
         elif a.dtype in SMALL_INTEGERS:
-            a, b = self.casts.cast(a, torch.int32), self.casts.cast(b, torch.int32)
-        return self.emitter.elementwise(name, a, b, dtype=torch.bool)
+            a, b = self.cast(a, torch.int32), self.cast(b, torch.int32)
+        return self.elementwise(name, a, b, dtype=torch.bool)
 
     def SELECT(self, condition: Value, x: Operand, y: Operand) -> Value:
         """Without an operator where a constant condition does not vary."""
@@ -45,32 +38,32 @@ class Selection:
             chosen = x if always else y
             if bool((condition.const == always).all()) and _covers(chosen, condition, x, y):
                 return chosen  # type: ignore[return-value]
-        (a, b), integer = self.arithmetic.arithmetic_operands(x, y)
+        (a, b), integer = self.arithmetic_operands(x, y)
         if condition.const is not None and a.const is not None and b.const is not None:
-            return self.emitter.const(torch.where(condition.const, a.real(), b.real()))
+            return self.const(torch.where(condition.const, a.real(), b.real()))
         rank = max(condition.rank, a.rank, b.rank)
         quant = None
         if integer:
             one = a.quant or b.quant
             assert one is not None
             if a.quant and b.quant and _stored(a) != _stored(b):
-                a, b = self.arithmetic.equal_scale(a, b)
+                a, b = self.equal_scale(a, b)
                 assert a.quant and b.quant
                 low, high = min(a.quant.qmin, b.quant.qmin), max(a.quant.qmax, b.quant.qmax)
                 one = QParams(a.quant.scale, 0, low, high)
             else:  # a constant is rounded, and saturated, to the scale of the other
                 a, b = (v if v.quant else self._saturated(v, one, a if a.quant else b) for v in (a, b))
             quant = one
-        lifted = [self.emitter.lift(v, rank) for v in (condition, a, b)]
-        perm, tensors = self.emitter.same_order(*lifted)
+        lifted = [self.lift(v, rank) for v in (condition, a, b)]
+        perm, tensors = self.same_order(*lifted)
         bounds = a.bounds and b.bounds and (min(a.bounds[0], b.bounds[0]), max(a.bounds[1], b.bounds[1]))
         try:
-            selected = self.emitter.emit("SELECT", tensors)
+            selected = self.emit("SELECT", tensors)
         except Rejected:
             if quant is None or condition.const is None:
                 raise
             return self._bounded(condition.const, a, b, quant)
-        return self.emitter.value(selected, a.dtype, perm, quant, bounds=bounds)
+        return self.value(selected, a.dtype, perm, quant, bounds=bounds)
 
     def _bounded(self, condition: torch.Tensor, x: Value, y: Value, quant: QParams) -> Value:
         """SELECT by a constant, on a target that has none: the greater of two, each at its least where not chosen.
@@ -82,18 +75,18 @@ class Selection:
         def only(where: torch.Tensor, value: Value) -> Value:
             if value.const is not None:
                 chosen = torch.where(where, value.const, quant.qmin).to(value.const.dtype)
-                return self.emitter.const(chosen, quant)
+                return self.const(chosen, quant)
             assert value.tensor is not None
             limits = torch.where(where, quant.qmax, quant.qmin).to(_INTEGERS[value.tensor.dtype])
-            return self.arithmetic.MINIMUM(value, self.emitter.const(limits, quant))
+            return self.MINIMUM(value, self.const(limits, quant))
 
         parts = [only(condition, x), only(~condition, y)]
         parts = [v for v in parts if v.const is None or bool((v.const > quant.qmin).any())]
-        return parts[0] if len(parts) == 1 else self.arithmetic.MAXIMUM(*parts)
+        return parts[0] if len(parts) == 1 else self.MAXIMUM(*parts)
 
     def _saturated(self, value: Value, quant: QParams, like: Value) -> Value:
         assert value.const is not None and like.tensor is not None
-        return self.emitter.const(quant.quantize(value.const).to(_INTEGERS[like.tensor.dtype]), quant)
+        return self.const(quant.quantize(value.const).to(_INTEGERS[like.tensor.dtype]), quant)
 
 
 def _stored(value: Value) -> tuple[Any, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,8 @@ from ...support.errors import Rejected, require
 from ...tosa.dtypes import torch_to_tosa
 from ...tosa.ir import DType, Tensor
 from ..values import QParams, Value
-from .emitter import Emitter
 from .interpolation import FINE_BITS, FORM_BITS, MORE_BITS, TABLE_BITS, Interpolation, interpolate
 from .quantization import Quantization
-from .rescaling import Rescaling
 
 #: The unit of an entry of a table of 16 bits, as a part of a quantum of 8 bits.
 _FINER = 1 / 8
@@ -28,13 +25,8 @@ class NotFollowed(Rejected):
     """Tables of 16 bits are off by more than roundings are, in too many places: the function bends too much."""
 
 
-@dataclass(frozen=True, eq=False)
-class Tables:
+class Tables(Quantization):
     """TABLE of 8 bits, and of 16 bits with corrections of its lines (``interpolation``)."""
-
-    emitter: Emitter
-    rescaling: Rescaling
-    quantization: Quantization
 
     def TABLE(
         self,
@@ -64,12 +56,12 @@ class Tables:
         require(dtype != torch.int32 or quant.zero_point == 0, "has a result of 32 bits with a zero point")
         wide = x.quant.bits == 16 or dtype != torch.int8
         bounds = x.clamp  # of 8 bits they are free; the lines between entries of 16 bits would cut their corners
-        x = self.quantization.apply_clamp(x) if wide else x.replace(clamp=None)
+        x = self.apply_clamp(x) if wide else x.replace(clamp=None)
         assert x.quant is not None
-        tensor, input_quant = self.emitter.tensor(x, x.axes), x.quant
+        tensor, input_quant = self.tensor(x, x.axes), x.quant
         between = input_quant.bits == 16
         if wide and not between:
-            tensor = self.rescaling.rescale(tensor, [128.0], DType.INT16, input_quant.zero_point)
+            tensor = self.rescale(tensor, [128.0], DType.INT16, input_quant.zero_point)
             input_quant = QParams((input_quant.scalar / 128,), 0, -32768, 32767)
         points = torch.arange(-32768, 32769) if wide else torch.arange(-128, 128)
         real = input_quant.dequantize(points).to(torch.float32)
@@ -91,10 +83,10 @@ class Tables:
                 ends = (int((quant.qmin - quant.zero_point) / _FINER), int((quant.qmax - quant.zero_point) / _FINER))
             tables = interpolate(values, *ends, between, precise and dtype == torch.int32, limit)
             out = self._interpolated(tensor, tables, unit, torch_to_tosa(dtype), quant.zero_point)
-        return self.emitter.value(out, torch.float32, x.axes, quant)
+        return self.value(out, torch.float32, x.axes, quant)
 
     def _table(self, x: Tensor, entries: np.ndarray[Any, Any]) -> Tensor:
-        return self.emitter.emit("TABLE", [x, self.emitter.graph.constant(entries, x.dtype)])
+        return self.emit("TABLE", [x, self.graph.constant(entries, x.dtype)])
 
     def _interpolated(self, x: Tensor, tables: Interpolation, unit: float, dtype: DType, zero_point: int = 0) -> Tensor:
         """A function of INT16 by its tables, whose entries count in units of the result's quanta.
@@ -110,37 +102,37 @@ class Tables:
         corrections = [] if tables.fine is None else [self._table(x, tables.fine)]
         corrections += [] if tables.bend is None else [self._bent(x, tables.bend)]
         if corrections:  # of the same scale
-            fraction = corrections[0] if len(corrections) == 1 else self.emitter.emit("ADD", corrections)
+            fraction = corrections[0] if len(corrections) == 1 else self.emit("ADD", corrections)
             factor = 2.0 ** (more - FINE_BITS)
-            out = self.emitter.emit("ADD", [out, self.rescaling.rescale(fraction, [factor], DType.INT32)])
+            out = self.emit("ADD", [out, self.rescale(fraction, [factor], DType.INT32)])
         if tables.zooms and step > 1:  # they count in quanta
             out, step = self._shifted(out, step.bit_length() - 1), 1
         for centre, shift, bits, entries in tables.zooms:
             moved = x
             if centre:
-                wide = self.rescaling.rescale(x, [1.0], DType.INT32)
-                moved = self.emitter.emit("SUB", [wide, self.emitter.int32(centre, x.rank)])
-            near = self._table(self.rescaling.rescale(moved, [2.0**shift], DType.INT16), entries)
-            out = self.emitter.emit("ADD", [out, self._shifted(near, more - bits)])
-        return self.rescaling.rescale(out, [step * unit / 2 ** (TABLE_BITS + more)], dtype, new_zero_point=zero_point)
+                wide = self.rescale(x, [1.0], DType.INT32)
+                moved = self.emit("SUB", [wide, self.int32(centre, x.rank)])
+            near = self._table(self.rescale(moved, [2.0**shift], DType.INT16), entries)
+            out = self.emit("ADD", [out, self._shifted(near, more - bits)])
+        return self.rescale(out, [step * unit / 2 ** (TABLE_BITS + more)], dtype, new_zero_point=zero_point)
 
     def _bent(self, x: Tensor, bend: np.ndarray[Any, Any]) -> Tensor:
         """Parabolas between the points of tables, in ``2**-(TABLE_BITS + FINE_BITS)`` steps: a bend times a form.
 
         The form is a function of where x lies beside its nearest point; a TABLE has it at each of these 128 places.
         """
-        wide = self.rescaling.rescale(x, [1.0], DType.INT32)
-        bits = self.emitter.int32(7, x.rank)
-        nearest = self.emitter.emit("ARITHMETIC_RIGHT_SHIFT", [wide, bits], round=True)
-        beside = self.emitter.emit("SUB", [wide, self.emitter.emit("LOGICAL_LEFT_SHIFT", [nearest, bits])])  # -64 to 63
+        wide = self.rescale(x, [1.0], DType.INT32)
+        bits = self.int32(7, x.rank)
+        nearest = self.emit("ARITHMETIC_RIGHT_SHIFT", [wide, bits], round=True)
+        beside = self.emit("SUB", [wide, self.emit("LOGICAL_LEFT_SHIFT", [nearest, bits])])  # -64 to 63
         along = np.abs(np.arange(-256, 257)) / 512
         parabola = np.rint(4 * along * (1 - along) * 2**FORM_BITS).astype(np.int16)
-        forms = (self._table(self.rescaling.rescale(beside, [512.0], DType.INT16), parabola), self._table(x, bend))
-        return self._times(*(self.rescaling.rescale(t, [2.0**-TABLE_BITS], DType.INT16) for t in forms))
+        forms = (self._table(self.rescale(beside, [512.0], DType.INT16), parabola), self._table(x, bend))
+        return self._times(*(self.rescale(t, [2.0**-TABLE_BITS], DType.INT16) for t in forms))
 
     def _times(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.emitter.emit("MUL", [x, y, self.emitter.graph.constant(np.zeros(1, np.int8), DType.INT8)])
+        return self.emit("MUL", [x, y, self.graph.constant(np.zeros(1, np.int8), DType.INT8)])
 
     def _shifted(self, x: Tensor, bits: int) -> Tensor:
         """INT32 times a power of two: a MUL, for a RESCALE on its own can take several times as long."""
-        return self._times(x, self.emitter.int32(2**bits, x.rank)) if bits else x
+        return self._times(x, self.int32(2**bits, x.rank)) if bits else x
