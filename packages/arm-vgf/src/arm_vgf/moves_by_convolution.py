@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from arm_tosa_core.rewrites.by_estimate import Choice
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
@@ -35,7 +34,7 @@ def _check(match: Match) -> str | None:
 
 def _convolved(match: Match) -> Tensor:
     """A TRANSPOSE within channels, as of a channel shuffle, is a convolution with one weight of 1 for each result."""
-    order, insert, x = _order(match), Inserter(match.graph, match.op), match["view"].inputs[0]
+    order, insert, x = _order(match), match.insert, match["view"].inputs[0]
     assert order is not None
     weights = np.eye(len(order), dtype=np.int8)[order].reshape(len(order), 1, 1, -1)
     image = insert.convolve("CONV2D", insert.reshape(x, *(1,) * (4 - x.rank), *x.shape), weights)

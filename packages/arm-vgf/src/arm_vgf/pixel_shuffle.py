@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from arm_tosa_core.rewrites.by_estimate import Choice
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
@@ -34,7 +33,7 @@ def _check(match: Match) -> str | None:
 
 def _convolution(match: Match) -> Tensor:
     """A TRANSPOSE_CONV2D whose weights are 1 from where an element comes, and 0 elsewhere."""
-    parts, insert = _parts(match), Inserter(match.graph, match.op)
+    parts, insert = _parts(match), match.insert
     assert parts is not None
     channels, down, across = parts
     weights = np.eye(channels * down * across, dtype=np.int8).reshape(channels, down, across, -1)

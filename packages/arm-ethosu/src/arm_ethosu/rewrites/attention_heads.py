@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from arm_tosa_core.rewrites.by_estimate import Choice
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
+from arm_tosa_core.tosa.rewrite import Inserter
 
 from .graph_parts import WORTH_ASKING, attention
 
@@ -83,7 +83,7 @@ def _of_layers(match: Match) -> Tensor:
     (tokens, heads, size), order = _axes(match.op)
     scaled = _linear(match.op.inputs[0], tokens)
     assert scaled is not None
-    insert, keys = Inserter(match.graph, match.op), order == [1, 2, 0]
+    insert, keys = match.insert, order == [1, 2, 0]
     if not keys and _is_second_factor(match.op.output):
         columns = insert("TRANSPOSE", _layer(insert, scaled, tokens, slice(None)), perms=(0, 1, 3, 2))
         # In four axes it and the TRANSPOSE of Vela undo one another.
@@ -115,7 +115,7 @@ def _as_columns(match: Match) -> Tensor:
     (tokens, _, _), _ = _axes(match.op)
     scaled = _linear(match.op.inputs[0], tokens)
     assert scaled is not None
-    insert = Inserter(match.graph, match.op)
+    insert = match.insert
     columns = insert("TRANSPOSE", _layer(insert, scaled, tokens, slice(None)), perms=(0, 1, 3, 2))
     return insert.reshape(columns, *match.op.output.shape)
 
@@ -126,7 +126,7 @@ def _side_by_side(match: Match) -> Tensor:
     Four heads of [256, 36] take 13,000 cycles fewer on Ethos-U85-256, two of [128, 64] 17,000.
     """
     (heads, tokens, size), _ = _axes(match.op)
-    insert = Inserter(match.graph, match.op)
+    insert = match.insert
     x = insert.reshape(match.op.inputs[0], 1, heads, tokens, size)
     joined = insert.join([insert.slice(x, 1, head, 1) for head in range(heads)], axis=3)
     return insert.reshape(joined, *match.op.output.shape)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache
 from math import ceil
 
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 
 # Two bounds of memory. They are no prices that an estimate of cycles could choose: parts cost cycles.
 #: Elements between the products from which on parts are made, of whole matrices: the memory on the chip holds no more.

@@ -6,7 +6,6 @@ from math import prod
 
 import numpy as np
 
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
@@ -51,7 +50,7 @@ def _average_as_depthwise(match: Match) -> Tensor:
     assert in_zero.data is not None
     height, width = op.attrs["kernel"]
     source, pad = _padded(image, int(in_zero.data[0]), (height, width))
-    insert, ones = Inserter(match.graph, op), np.ones((height, width, image.shape[3], 1), np.int8)
+    insert, ones = match.insert, np.ones((height, width, image.shape[3], 1), np.int8)
     total = insert.convolve("DEPTHWISE_CONV2D", source, ones, op.attrs["stride"], pad, in_zero)
     return insert.rescale(total, DType.INT8, _reciprocal(height * width), out_zero)
 

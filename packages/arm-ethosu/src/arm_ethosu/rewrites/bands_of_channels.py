@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from arm_tosa_core.rewrites.by_estimate import Choice
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import Op, Tensor, fewest_axes
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
@@ -36,7 +35,7 @@ def _by_band(match: Match) -> Tensor:
     Then nothing is moved: the batch norm of BC-ResNet, of 8 channels by 5 bands, transposes [5, 1600] and back, at 13
     cycles an element on Ethos-U85-256.
     """
-    layer, turn, insert = match["layer"], match["turn"], Inserter(match.graph, match.op)
+    layer, turn, insert = match["layer"], match["turn"], match.insert
     bands = _bands(turn, layer.inputs[0])
     assert bands is not None
     _, height, width, channels = layer.inputs[0].shape

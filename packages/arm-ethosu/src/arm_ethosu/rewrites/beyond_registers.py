@@ -6,7 +6,6 @@ from math import prod
 
 import numpy as np
 
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
@@ -54,7 +53,7 @@ def _sums_of_parts(match: Match) -> Tensor:
     point; of what has one, as in a GroupNorm of one group, it does not, and along other axes none.
     """
     op, x, graph = match.op, match.op.inputs[0], match.graph
-    insert, axis = Inserter(graph, op), op.attrs["axis"]
+    insert, axis = match.insert, op.attrs["axis"]
     before, size, behind = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
     parts = -(-size // MAX_AXIS)
     part = -(-size // parts)
@@ -79,9 +78,8 @@ def _in_parts(match: Match) -> Tensor:
 
     Vela writes the lower 16 bits of their count.
     """
-    op, graph = match.op, match.graph
+    op, graph, insert = match.op, match.graph, match.insert
     values, indices, *updates = op.inputs
-    insert = Inserter(graph, op)
 
     def part(tensor: Tensor, first: int) -> Tensor:
         size = min(MAX_INDICES, tensor.shape[1] - first)

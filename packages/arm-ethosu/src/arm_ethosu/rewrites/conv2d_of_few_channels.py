@@ -49,14 +49,12 @@ def _rows_as_channels(match: Match) -> Tensor:
     7x4 with a stride of (2, 1) over 6 channels, as columns that became channels leave it, becomes 4x4 over 12. It takes
     a TRANSPOSE.
     """
-    op, insert, graph = match.op, match.insert, match.graph
-    step = op.attrs["stride"][0]
+    insert, step = match.insert, match.op.attrs["stride"][0]
     image = _filled(match, 1, step)
     batch, rows, columns, channels = image.shape
-    image = insert("RESHAPE", image, graph.shape((batch * rows // step, step, columns, channels)))
+    image = insert.reshape(image, batch * rows // step, step, columns, channels)
     image = insert("TRANSPOSE", image, perms=(0, 2, 1, 3))
-    image = insert("RESHAPE", image, graph.shape((batch, rows // step, columns, step * channels)))
-    return _folded(match, image, 1)
+    return _folded(match, insert.reshape(image, batch, rows // step, columns, step * channels), 1)
 
 
 def _folded(match: Match, image: Tensor, axis: int) -> Tensor:
@@ -100,10 +98,10 @@ def _columns_in_groups(match: Match, step: int) -> Tensor:
     size = (batch, rows, -(-columns // step), step * channels)
     if (cut := _cut_between_groups(op, step)) is not None:  # a SLICE of a view costs nothing, a view of a SLICE a copy
         whole, start = cut
-        view = insert("RESHAPE", whole, graph.shape((*whole.shape[:2], whole.shape[2] // step, step * channels)))
+        view = insert.reshape(whole, *whole.shape[:2], whole.shape[2] // step, step * channels)
         start[2] //= step
         return insert("SLICE", view, graph.shape(start), graph.shape(size))
-    return insert("RESHAPE", _filled(match, 2, step), graph.shape(size))
+    return insert.reshape(_filled(match, 2, step), *size)
 
 
 def _cut_between_groups(op: Op, step: int) -> tuple[Tensor, list[int]] | None:

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from arm_tosa_core.rewrites.by_estimate import Choice
 from arm_tosa_core.rewrites.conv2d_over_patches import is_over_patches, over_patches
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 
 from ..accelerators import MAX_STRIDE
 

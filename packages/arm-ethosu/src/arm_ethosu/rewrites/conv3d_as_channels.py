@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
@@ -18,10 +17,9 @@ def _native(match: Match) -> str | None:
 
 def _planes_as_channels(match: Match) -> Tensor:
     """A CONV3D becomes one with a kernel of one plane: the planes that a result reads lie side by side as channels."""
-    graph, op = match.graph, match.op
+    graph, op, insert = match.graph, match.op, match.insert
     x, weight, *others = op.inputs
     assert weight.data is not None
-    insert = Inserter(graph, op)
     results, depth = op.output.shape[1], weight.shape[1]
     before, after, *pad = op.attrs["pad"]
     (step, *stride), (apart, *dilation) = op.attrs["stride"], op.attrs["dilation"]

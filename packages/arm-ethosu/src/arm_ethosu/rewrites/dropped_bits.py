@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from arm_tosa_core.rewrites.inserter import Inserter
-from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Stage
 
 _INTEGERS = (DType.INT8, DType.INT16, DType.INT32)
 _LEAST = -(1 << 31)
@@ -24,9 +22,8 @@ def _narrowed(match: Match) -> Tensor:
 
     Ethos-U saturates where TOSA drops the upper bits.
     """
-    op = match.op
-    insert = Inserter(match.graph, op)
-    bits = _one_number(match.graph, DType.INT32.bits - op.output.dtype.bits, op.output.rank)
+    op, insert = match.op, match.insert
+    bits = insert.int32(DType.INT32.bits - op.output.dtype.bits, op.output.rank)
     upper = insert("LOGICAL_LEFT_SHIFT", _wide(insert, op.inputs[0]), bits)
     # The bits that the second shift drops are 0: there is nothing to round, which Ethos-U55 and U65 always do.
     return insert.rescale(insert("ARITHMETIC_RIGHT_SHIFT", upper, bits, round=True), op.output.dtype)
@@ -38,7 +35,7 @@ def _wide_enough(match: Match) -> str | None:
 
 def _shifted(match: Match) -> Tensor:
     """A left shift of few bits is one of INT32, cast back: Ethos-U85 saturates, the others have none."""
-    insert = Inserter(match.graph, match.op)
+    insert = match.insert
     wide = insert("LOGICAL_LEFT_SHIFT", *(_wide(insert, x) for x in match.op.inputs))
     return insert("CAST", wide, output_dtype=match.op.output.dtype)
 
@@ -52,13 +49,11 @@ def _floored(match: Match) -> Tensor:
 
     Ethos-U55 and U65 always round: (x - h + h) >> n, where h = 2^(n-1), and 0 for n = 0.
     """
-    op = match.op
-    insert = Inserter(match.graph, op)
+    op, insert = match.op, match.insert
     x, bits = (_wide(insert, operand) for operand in op.inputs)
-    rank = op.output.rank
 
     def number(value: int) -> Tensor:
-        return _one_number(match.graph, value, rank)
+        return insert.int32(value, op.output.rank)
 
     if bits.data is not None:
         steps = bits.data.astype(np.int64)
@@ -78,10 +73,6 @@ def _wide(insert: Inserter, x: Tensor) -> Tensor:
     if x.data is not None:
         return insert.graph.constant(x.data.astype(np.int32), DType.INT32)
     return insert("CAST", x, output_dtype=DType.INT32)
-
-
-def _one_number(graph: Graph, number: int, rank: int) -> Tensor:
-    return graph.constant(np.full((1,) * rank, number, np.int32), DType.INT32)
 
 
 NARROWED = pattern_rewrite("narrowed_by_shifts", Stage.LEGALIZE, Pattern("CAST"), _narrowed, _not_narrowing)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.operator_classes import ASSEMBLED
@@ -12,27 +10,13 @@ from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.scaling import is_by_one
 from arm_tosa_core.tosa.walks import made_by, through
 
-from ..operator_classes import READ_IN_PLACE, RESCALE_BY_THEMSELVES
-from .max_pool_copies import POOLABLE, copied, is_poolable, through_pool
+from ..operator_classes import READ_IN_PLACE, RESCALE_BY_THEMSELVES, TWO_OPERANDS
+from .max_pool_copies import POOLABLE, copied, is_poolable, plus_zero
 
 _RESHAPE = ("RESHAPE",)
 _MOVED = "|".join((*ASSEMBLED, "SLICE"))
 #: From which scale on Vela takes a sum for a quantized one, by what is added.
 _OF_SUMS = {DType.INT8: 2.0**15, DType.INT16: 2.0**14}
-_BINARY = "ADD|SUB|MUL|MAXIMUM|MINIMUM|ARITHMETIC_RIGHT_SHIFT|LOGICAL_LEFT_SHIFT"
-
-
-def plus_zero(graph: Graph, before: Op, tensor: Tensor) -> Tensor:
-    """A copy of an INT32 tensor, made by a sum inserted before an operator."""
-    zero = graph.constant(np.zeros((1,) * tensor.rank, np.int32), DType.INT32)
-    return graph.insert_before(before, "ADD", [tensor, zero]).output
-
-
-def copy_of(graph: Graph, before: Op, tensor: Tensor) -> Tensor:
-    """A copy of a tensor of any type, inserted before an operator."""
-    if tensor.dtype is DType.BOOL:
-        return Inserter(graph, before)("LOGICAL_OR", tensor, tensor)
-    return through_pool(graph, before, tensor) if is_poolable(tensor) else plus_zero(graph, before, tensor)
 
 
 def _is_widened(tensor: Tensor) -> bool:
@@ -146,7 +130,9 @@ _OF_MOVED = Pattern(
     attrs={"per_channel": False},
 )
 _OF_MOVED_AFTER = Pattern(
-    _BINARY, {ANY: Pattern("RESCALE|CAST", {}, "wide", dtype=DType.INT32, through=READ_IN_PLACE)}, dtype=DType.INT32
+    "|".join(TWO_OPERANDS),
+    {ANY: Pattern("RESCALE|CAST", {}, "wide", dtype=DType.INT32, through=READ_IN_PLACE)},
+    dtype=DType.INT32,
 )
 _OF_SCALED = Pattern("ADD|SUB", {0: Pattern("RESCALE", name="left"), 1: Pattern("RESCALE", name="right")})
 

@@ -8,15 +8,14 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.operator_classes import VIEWS
 from arm_tosa_core.tosa.pattern import ANY, Match, Pattern
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.walks import through
 
-from .int32_rescales import copy_of
-from .max_pool_copies import copied
+from ..operator_classes import TWO_OPERANDS
+from .max_pool_copies import copied, copy_of
 
 _THROUGH = frozenset(("CAST", "RESCALE", "RESHAPE"))
 _RESCALES = ("CAST", "RESCALE")
-_TWO_OPERANDS = ("ADD", "ARITHMETIC_RIGHT_SHIFT", "LOGICAL_LEFT_SHIFT", "MAXIMUM", "MINIMUM", "MUL", "SUB")
 #: Operators that Vela transposes what they read for.
 _TRANSPOSING = ("ARGMAX", "MATMUL", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_SUM", "TRANSPOSE")
 
@@ -26,7 +25,7 @@ def _kept_output(graph: Graph, op: Op) -> bool:
     lost = [x for x in map(partial(_lost, graph), op.inputs[: 2 if op.name == "MATMUL" else 1]) if x is not None]
     for x in lost:
         reader = x.uses[0]
-        graph.set_input(reader, reader.inputs.index(x), copy_of(graph, reader, x))
+        graph.set_input(reader, reader.inputs.index(x), copy_of(Inserter(graph, reader), x))
     return bool(lost)
 
 
@@ -76,7 +75,7 @@ def _meets_itself(match: Match) -> str | None:
         for use in tensor.uses:
             if use.name in _THROUGH:
                 below.append(use.output)
-            elif use.name not in _TWO_OPERANDS or use.inputs[1] is not tensor or use.inputs[0].shape == tensor.shape:
+            elif use.name not in TWO_OPERANDS or use.inputs[1] is not tensor or use.inputs[0].shape == tensor.shape:
                 continue
             elif through(use.inputs[0], _RESCALES) is x:
                 return None
@@ -89,7 +88,7 @@ MEETS_COPY = copied(
     "What an operator reads in two shapes is copied for the second, because Vela would read both in one.",
     _meets_itself,
     copy=copy_of,
-    through=_THROUGH | set(_TWO_OPERANDS),
+    through=_THROUGH | set(TWO_OPERANDS),
 )
 MINIMUM_OF_COPY = _of_copies("minimum_of_copy", "REDUCE_MIN")
 SELECT_OF_COPIES = _of_copies("select_of_copies", "SELECT")

@@ -6,31 +6,29 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from math import prod
 
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.operator_classes import ASSEMBLED
 from arm_tosa_core.tosa.pattern import ANY, Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.walks import through
 
 from ..constraints import is_long_average
 from .reduce_max_as_max_pool import becomes_pool
 
 
-def through_pool(graph: Graph, before: Op, tensor: Tensor, origin: Origin | None = None, flat: bool = False) -> Tensor:
-    """A copy of a tensor, made by a pool inserted before an operator: what Vela then gives a place of its own.
+def through_pool(insert: Inserter, tensor: Tensor, flat: bool = False) -> Tensor:
+    """A copy of a tensor, made by a pool: what Vela then gives a place of its own.
 
     Args:
-        origin: where the pool comes from; that of ``before`` if none is given.
         flat: the pool sees an image of one row, whatever the tensor's shape.
     """
-    insert, image, flat = Inserter(graph, before, origin), tensor, flat or tensor.rank != 4
-    if flat:
-        channels = tensor.shape[-1] if tensor.rank else 1
-        image = insert("RESHAPE", tensor, graph.shape((1, 1, tensor.size // channels, channels)))
-    image = insert("MAX_POOL2D", image, kernel=(1, 1), stride=(1, 1), pad=(0, 0, 0, 0))
-    return insert("RESHAPE", image, graph.shape(tensor.shape)) if flat else image
+    shape = tensor.shape
+    if flat or tensor.rank != 4:
+        channels = shape[-1] if shape else 1
+        shape = (1, 1, tensor.size // channels, channels)
+    image = insert("MAX_POOL2D", insert.reshape(tensor, *shape), kernel=(1, 1), stride=(1, 1), pad=(0, 0, 0, 0))
+    return insert.reshape(image, *tensor.shape)
 
 
 #: A copy by a pool of an image of one row.
@@ -42,6 +40,18 @@ def is_poolable(tensor: Tensor) -> bool:
     return tensor.dtype in POOLABLE
 
 
+def plus_zero(insert: Inserter, tensor: Tensor) -> Tensor:
+    """A copy of an INT32 tensor, made by a sum."""
+    return insert("ADD", tensor, insert.int32(0, tensor.rank))
+
+
+def copy_of(insert: Inserter, tensor: Tensor) -> Tensor:
+    """A copy of a tensor of any type."""
+    if tensor.dtype is DType.BOOL:
+        return insert("LOGICAL_OR", tensor, tensor)
+    return through_pool(insert, tensor) if is_poolable(tensor) else plus_zero(insert, tensor)
+
+
 def copied(
     name: str,
     pattern: Pattern,
@@ -49,7 +59,7 @@ def copied(
     check: Callable[[Match], str | None] | None = None,
     *,
     operand: int | str = 0,
-    copy: Callable[[Graph, Op, Tensor], Tensor] = through_pool,
+    copy: Callable[[Inserter, Tensor], Tensor] = through_pool,
     through: Collection[str] = (),
 ) -> Rewrite:
     """The rewrite that copies an operand of the operator that a pattern finds.
@@ -57,12 +67,12 @@ def copied(
     Args:
         reason: why it applies, as of ``Rewrite``.
         operand: its position, or its name in the pattern.
-        copy: makes the copy, before an operator.
+        copy: makes the copy.
     """
 
     def of_copy(match: Match) -> Mapping[int, Tensor]:
         position = match.position(operand) if isinstance(operand, str) else operand
-        return {position: copy(match.graph, match.op, match.op.inputs[position])}
+        return {position: copy(match.insert, match.op.inputs[position])}
 
     of_copy.__doc__ = reason
     return pattern_rewrite(name, Stage.LEGALIZE, pattern, of_copy, check, frozenset(through))
@@ -135,14 +145,13 @@ _FUSED_WITH_EXTREMES_U55 = (*_FUSED_WITH_EXTREMES, "TRANSPOSE")
 
 def _pooled(match: Match) -> Tensor:
     """A maximum or minimum along an axis, of an image, goes through a pool before it is rescaled or moved."""
-    graph, op = match.graph, match.op
-    insert, x, axis = Inserter(graph, op), op.inputs[0], op.attrs["axis"]
+    op, insert = match.op, match.insert
+    x, axis = op.inputs[0], op.attrs["axis"]
     if x.rank != 4:  # else the reshape to an image would come between
         outer, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
         shape = (1, 1, outer, x.shape[axis]) if inner == 1 else (1, outer, x.shape[axis], inner)
-        x, axis = insert("RESHAPE", x, graph.shape(shape)), 3 - (inner > 1)
-    pooled = through_pool(graph, op, insert.like(op, x, axis=axis))
-    return insert.reshape(pooled, *op.output.shape)
+        x, axis = insert.reshape(x, *shape), 3 - (inner > 1)
+    return insert.reshape(through_pool(insert, insert.like(op, x, axis=axis)), *op.output.shape)
 
 
 def _pooled_extreme(fused: tuple[str, ...]) -> Rewrite:
@@ -181,8 +190,6 @@ MADE_SMALLER = copied(
 
 
 _ELEMENTWISE = ("ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM")
-
-
 #: What may lie between: Vela makes it part of the operator that reads its result.
 _BETWEEN = ("RESCALE", "RESHAPE")
 
@@ -199,7 +206,7 @@ def _repeated_constant(graph: Graph, op: Op) -> bool:
             continue
         readers = [use for use in constant.uses if use.name in _ELEMENTWISE + _BETWEEN]
         first = min(readers, key=lambda reader: reader.position)
-        copy = through_pool(graph, first, constant, op.origin)
+        copy = through_pool(Inserter(graph, first, op.origin), constant)
         for reader in readers:
             graph.set_input(reader, reader.inputs.index(constant), copy)
         return True

@@ -105,8 +105,7 @@ def _apart(match: Match) -> Tensor:
     Vela makes it the convolution's padding, which has the value of the zero point.
     """
     op = match.op
-    padded = through_pool(match.graph, op, op.inputs[0])
-    return match.insert.like(op, padded, *op.inputs[1:])
+    return match.insert.like(op, through_pool(match.insert, op.inputs[0]), *op.inputs[1:])
 
 
 _PADDED = Pattern("CONV2D|DEPTHWISE_CONV2D", {0: Pattern("PAD|RESHAPE")})

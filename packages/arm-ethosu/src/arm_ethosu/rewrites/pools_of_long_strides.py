@@ -8,10 +8,9 @@ from math import prod
 
 import numpy as np
 
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Stage
 
 from ..accelerators import MAX_AXIS, MAX_STRIDE
 
@@ -87,7 +86,7 @@ def _rows_of_windows(match: Match) -> Tensor:
     Vela makes an operation of each window: [1, 1, 16000, 4] with windows of 4 takes 452,000 cycles on Ethos-U55-128,
     17 seconds of Vela, and 80 KB of commands.
     """
-    op, insert, along = match.op, Inserter(match.graph, match.op), _windows(match.op)
+    op, insert, along = match.op, match.insert, _windows(match.op)
     assert along is not None
     shape = list(op.inputs[0].shape)
     images = prod(shape[: along.axis])

@@ -6,10 +6,9 @@ from math import inf, prod
 
 import numpy as np
 
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Stage
 
 from .reduce_max_as_max_pool import is_pool, maximum_as_pool, no_pool
 
@@ -92,7 +91,7 @@ def _of_columns(match: Match) -> Tensor:
     op = match.op
     if not _is_of_columns(op):
         return maximum_as_pool(match)
-    insert, axis = Inserter(match.graph, op), op.inputs[0].rank - 2
+    insert, axis = match.insert, op.inputs[0].rank - 2
     maxima = insert("REDUCE_MAX", _turned(insert, op.inputs[0]), **{**op.attrs, "axis": axis})
     return insert.reshape(maxima, *op.output.shape)
 

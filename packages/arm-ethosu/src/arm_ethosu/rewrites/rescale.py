@@ -12,7 +12,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Inserter, Stage
 from arm_tosa_core.tosa.scaling import is_by_one, multiplier_and_shift
 
-from .max_pool_copies import POOLABLE, copied
+from .max_pool_copies import POOLABLE, copied, plus_zero
 
 #: Of a RESCALE with a multiplier of 16 bits: 15 of them, shifted right by 2 at least.
 _LARGEST_FACTOR = 2.0**13
@@ -46,8 +46,7 @@ def _one_rescale(match: Match) -> Tensor:
     """
     op, inner, graph = match.op, match["inner"], match.graph
     if op.output.dtype is DType.INT32:
-        zero = graph.constant(np.zeros((1,) * inner.output.rank, np.int32), DType.INT32)
-        return match.insert("RESCALE", match.insert("ADD", inner.output, zero), *op.inputs[1:], **op.attrs)
+        return match.insert.like(op, plus_zero(match.insert, inner.output), *op.inputs[1:])
     factors = _scales(inner) * _scales(op)
     multiplier, shift = multiplier_and_shift(factors.tolist(), 16)
     scales = (graph.constant(multiplier, DType.INT16), graph.constant(shift, DType.INT8))
@@ -75,8 +74,7 @@ def _cast_to_int32(match: Match) -> Tensor:
     from_ = source.inputs[0] if source.name == "CAST" else match.tensor("source")
     wide = Inserter(match.graph, op, source.origin)("CAST", from_, output_dtype=DType.INT32)
     wide = insert.reshape(wide, *op.inputs[0].shape)
-    zero = match.graph.constant(np.zeros(1, np.int32), DType.INT32)
-    return insert("RESCALE", wide, *op.inputs[1:3], zero, op.inputs[4], **op.attrs)
+    return insert.like(op, wide, *op.inputs[1:3], insert.zero(DType.INT32), op.inputs[4])
 
 
 def _not_resized(match: Match) -> str | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from math import inf, prod
 
 from arm_tosa_core.rewrites.by_estimate import Choice
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.ir import Op, Tensor, fewest_axes
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.walks import made_by, through
 
 from ..accelerators import MAX_AXIS
@@ -47,8 +46,8 @@ def _of_few_axes(most: float) -> Rewrite:
         """
         insert, x = match.insert, match.op.inputs[0]
         axes, perms = fewest_axes(x.shape, match.op.attrs["perms"], most)
-        result = insert("TRANSPOSE", insert("RESHAPE", x, insert.graph.shape(axes)), perms=perms)
-        return insert("RESHAPE", result, insert.graph.shape(match.op.output.shape))
+        result = insert("TRANSPOSE", insert.reshape(x, *axes), perms=perms)
+        return insert.reshape(result, *match.op.output.shape)
 
     return pattern_rewrite("transpose_of_few_axes", Stage.LEGALIZE, _ANY, moved, already)
 
@@ -73,7 +72,7 @@ def _by_image(match: Match) -> Tensor:
     Ethos-U85 transposes three axes at once, and Vela makes up to five steps of a batch: of [8, 7, 8, 672] with the
     perms (0, 2, 1, 3), as in windows of an image, 2.06 million cycles on Ethos-U85-256, in place of 0.36.
     """
-    x, insert = match.op.inputs[0], Inserter(match.graph, match.op)
+    x, insert = match.op.inputs[0], match.insert
     return insert.join([insert.like(match.op, insert.slice(x, 0, i, 1)) for i in range(x.shape[0])], axis=0)
 
 
@@ -100,14 +99,13 @@ def transpose_in_two(least: int) -> Rewrite:
 
     def in_two(match: Match) -> Tensor:
         """A TRANSPOSE of three axes whose result has few channels is made in two, the last one of a matrix."""
-        x, insert, graph = match.op.inputs[0], match.insert, match.graph
+        x, insert = match.op.inputs[0], match.insert
         rows, columns, channels = axes = moved(match.op)
         ordered = sorted(axes)
-        result = insert("RESHAPE", x, graph.shape([x.shape[a] for a in ordered]))
+        result = insert.reshape(x, *(x.shape[a] for a in ordered))
         result = insert("TRANSPOSE", result, perms=tuple(ordered.index(a) for a in (columns, channels, rows)))
-        result = insert("RESHAPE", result, graph.shape((x.shape[columns] * x.shape[channels], x.shape[rows])))
-        result = insert("TRANSPOSE", result, perms=(1, 0))
-        return insert("RESHAPE", result, graph.shape(match.op.output.shape))
+        result = insert.reshape(result, x.shape[columns] * x.shape[channels], x.shape[rows])
+        return insert.reshape(insert("TRANSPOSE", result, perms=(1, 0)), *match.op.output.shape)
 
     return pattern_rewrite("transpose_in_two", Stage.LEGALIZE, _ANY, in_two, many_channels, _FUSED)
 
@@ -165,7 +163,7 @@ def _of_matrix(match: Match) -> Tensor:
     """
     matrix = _matrix(match.op)
     assert matrix is not None
-    return _copied(Inserter(match.graph, match.op), match.op, matrix)
+    return _copied(match.insert, match.op, matrix)
 
 
 def _copied(insert: Inserter, op: Op, matrix: tuple[int, int]) -> Tensor:
@@ -197,7 +195,7 @@ def _copied_layer(match: Match) -> Tensor:
     """
     matrix = _any_matrix(match.op)
     assert matrix is not None
-    return _copied(Inserter(match.graph, match.op), match.op, matrix)
+    return _copied(match.insert, match.op, matrix)
 
 
 TRANSPOSE_BY_IMAGE = pattern_rewrite("transpose_by_image", Stage.LEGALIZE, _ANY, _by_image, _no_images)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from arm_tosa_core.rewrites.inserter import Inserter
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 
 from ..native.transpose_conv2d import Phase, is_native, phases_of, why_no_phases
 

@@ -32,9 +32,9 @@ def over_patches(match: Match) -> Tensor:
     below, right = rows * down - image.shape[1] - top, columns * across - image.shape[2] - left
     if top or below or left or right:
         tensor = insert("PAD", tensor, graph.shape((0, 0, top, below, left, right, 0, 0)), rest[1])
-    tensor = insert("RESHAPE", tensor, graph.shape((image.shape[0] * rows, down, columns, across * channels)))
+    tensor = insert.reshape(tensor, image.shape[0] * rows, down, columns, across * channels)
     tensor = insert("TRANSPOSE", tensor, perms=(0, 2, 1, 3))
-    tensor = insert("RESHAPE", tensor, graph.shape((image.shape[0], rows, columns, down * across * channels)))
+    tensor = insert.reshape(tensor, image.shape[0], rows, columns, down * across * channels)
     ends = ((0, 0), (0, high * down - height), (0, wide * across - width), (0, 0))
     kernel = np.pad(weight.data, ends).reshape(outputs, high, down, wide, across, channels)
     kernel = np.moveaxis(kernel, 2, 3).reshape(outputs, high, wide, -1)
