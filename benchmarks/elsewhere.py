@@ -64,17 +64,17 @@ def _elsewhere(accelerator: str, target: Target) -> Iterator[tuple[str, Target]]
 
 def _compared(graphs: list[bytes], plain: Target, more: Target) -> dict[str, float | None] | None:
     """Cycles with and without the rewrite, of the graphs that it changes; None for those that Vela does not take."""
-    assert plain.estimate is not None
+    assert plain.report.estimate is not None
     before = after = 0.0
     for tosa in graphs:
         first = _legal(tosa, plain)
         try:
             second = _legal(tosa, more)
         except LoweringError:
-            return {"cycles_without": plain.estimate(first)["cycles"], "cycles": None}
+            return {"cycles_without": plain.report.estimate(first)["cycles"], "cycles": None}
         if first != second:
-            before += plain.estimate(first)["cycles"]
-            after += plain.estimate(second)["cycles"]
+            before += plain.report.estimate(first)["cycles"]
+            after += plain.report.estimate(second)["cycles"]
     return {"cycles_without": before, "cycles": after} if before else None
 
 
