@@ -46,17 +46,11 @@ def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] |
     return program
 
 
-def without_composites(
-    program: ExportedProgram, rules: RuleSet, without_rule: set[Any] | None = None
-) -> ExportedProgram:
-    """The program with PyTorch's decompositions in place of operators that have no rule, if PyTorch has one.
-
-    Args:
-        without_rule: the operators of the program that have none, if they are known.
-    """
+def without_composites(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
+    """The program with PyTorch's decompositions in place of operators that have no rule, if PyTorch has one."""
     table: Table | None = None
     before: set[Any] = set()
-    targets = _without_rule(program, rules) if without_rule is None else without_rule
+    targets = _without_rule(program, rules)
     while targets:
         table = table or torch.export.default_decompositions()  # late: PyTorch takes 0.1 s to make it
         strange = {target for target in targets if target in table or is_composite(target)}
@@ -75,12 +69,12 @@ def _without_rule(program: ExportedProgram, rules: RuleSet) -> set[Any]:
     for node in program.graph.nodes:
         if node.op == "call_function" and made_of_nothing.issuperset(node.all_input_nodes):
             made_of_nothing.add(node)
-        elif has_no_rule(node, rules):
+        elif _has_no_rule(node, rules):
             targets.add(node.target)
     return targets
 
 
-def has_no_rule(node: Node, rules: RuleSet) -> bool:
+def _has_no_rule(node: Node, rules: RuleSet) -> bool:
     """Whether a node is an operator without a rule; quantize and dequantize need none."""
     if not isinstance(node.target, OpOverload) or is_quantize(node) or is_dequantize(node):
         return False

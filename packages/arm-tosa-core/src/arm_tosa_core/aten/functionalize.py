@@ -11,7 +11,7 @@ from torch.fx import GraphModule, Node
 from ..compat.torch import can_decompose, is_mutable, is_transform, overload_named, schema_of
 from ..lowering.exported_program import copy_program, mutable
 from .decompose import run_decompositions
-from .wrapped_graphs import is_wrapper, unwrap
+from .wrapped_graphs import graphs_of, is_wrapper, unwrap
 
 #: Checks that export leaves in a program; ExecuTorch drops them. They must not count as users of a tensor.
 _CHECKS = frozenset({torch.ops.aten._assert_tensor_metadata.default})
@@ -35,8 +35,7 @@ def without_transforms(program: ExportedProgram) -> ExportedProgram:
 
 def transforms(module: GraphModule) -> list[Node]:
     """The parts of ``torch.vmap`` in a module, those in graphs within it too."""
-    graphs = [part.graph for part in module.modules() if isinstance(part, GraphModule)]
-    return [node for graph in graphs for node in graph.nodes if is_transform(node.target)]
+    return [node for part in graphs_of(module) for node in part.graph.nodes if is_transform(node.target)]
 
 
 def functional(program: ExportedProgram) -> ExportedProgram:

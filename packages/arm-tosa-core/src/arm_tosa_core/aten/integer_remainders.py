@@ -13,10 +13,11 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import GraphModule, Node, map_arg
+from torch.fx import Node, map_arg
 
 from ..lowering.exported_program import copy_with_twins, is_graph
 from ..lowering.operator_names import canonical
+from .wrapped_graphs import graphs_of
 
 _aten = torch.ops.aten
 _REMAINDERS = frozenset(f"aten.remainder.{overload}" for overload in ("Tensor", "Scalar", "Scalar_Tensor"))
@@ -41,7 +42,7 @@ def without_remainders(program: ExportedProgram, elsewhere: Container[Node]) -> 
         program.graph_signature.replace_all_uses(node.name, _replaced(node).name)
     for node in (twins[node] for node in bodies):
         own = copy.deepcopy(program.graph_module.get_submodule(str(node.target)))  # another program may share it
-        for part in _graphs(own):
+        for part in graphs_of(own):
             for remainder in filter(_is_integer_remainder, list(part.graph.nodes)):
                 _replaced(remainder)
             part.recompile()
@@ -70,13 +71,7 @@ def _runs_on_cpu(node: Node, elsewhere: Container[Node]) -> bool:
 
 def _has_remainders(program: ExportedProgram, node: Node) -> bool:
     module = operator.attrgetter(str(node.target))(program.graph_module)
-    return any(_is_integer_remainder(inner) for part in _graphs(module) for inner in part.graph.nodes)
-
-
-def _graphs(module: Any) -> list[GraphModule]:
-    """A graph and those that it runs; none if it is no graph."""
-    modules = module.modules() if isinstance(module, GraphModule) else ()
-    return [part for part in modules if isinstance(part, GraphModule)]
+    return any(_is_integer_remainder(inner) for part in graphs_of(module) for inner in part.graph.nodes)
 
 
 def _is_integer_remainder(node: Node) -> bool:

@@ -48,7 +48,7 @@ def unwrap(module: GraphModule) -> dict[str, str]:
         part = operator.attrgetter(str(node.target))(module)
         if isinstance(part, GraphModule) and not node.users:
             graph.erase_node(node)
-        elif isinstance(part, GraphModule) and _has_wrappers(part):
+        elif any(is_wrapper(node) for inner in graphs_of(part) for node in inner.graph.nodes):
             own = GraphModule(part, copy.deepcopy(part.graph))  # another program may share it
             unwrap(own)
             node.target = f"{node.name}_unwrapped"
@@ -58,9 +58,10 @@ def unwrap(module: GraphModule) -> dict[str, str]:
     return renamed
 
 
-def _has_wrappers(module: GraphModule) -> bool:
-    graphs = [part.graph for part in module.modules() if isinstance(part, GraphModule)]
-    return any(is_wrapper(node) for graph in graphs for node in graph.nodes)
+def graphs_of(module: Any) -> list[GraphModule]:
+    """The module of a graph and those of the graphs that it runs; none if it is no such module."""
+    modules = module.modules() if isinstance(module, GraphModule) else ()
+    return [part for part in modules if isinstance(part, GraphModule)]
 
 
 def _inlined(graph: Graph, owner: Any, path: str, wrapper: Node, arguments: Any, autocast: _Autocast) -> list[Any]:
