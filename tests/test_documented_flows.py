@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
+from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.delegate import executorch_call_delegate
 from executorch.extension.export_util.utils import save_pte_program
 from torchao.quantization.pt2e import move_exported_model_to_eval
@@ -22,7 +22,6 @@ import arm_ethosu
 import arm_tosa_core
 import arm_vgf
 from arm_ethosu import (
-    ArmCompileSpecBuilder,
     EthosUBackend,
     EthosUCompileSpec,
     EthosUPartitioner,
@@ -30,7 +29,6 @@ from arm_ethosu import (
     payload,
 )
 from arm_tosa_core import (
-    InsertCastForOpsWithInt64InputPass,
     TosaCompileSpec,
     TOSAPartitioner,
     TOSAQuantizer,
@@ -99,17 +97,6 @@ def test_ethos_u_getting_started(tmp_path: Path) -> None:
     pte = tutorial(spec, EthosUQuantizer(spec), EthosUPartitioner(spec), module, tmp_path)
     arrays = payload.unpack(only(pte, EthosUBackend).payload)
     assert arrays["input_shape"].shape == (2, 6) and arrays["output_elem_size"].tolist() == [1]
-
-
-def test_ethos_u_minimal_example_with_the_builder(tmp_path: Path) -> None:
-    """The notebook of releases 0.4 to 0.7; the flag that it passes is Vela's only way today."""
-    builder = ArmCompileSpecBuilder().ethosu_compile_spec(
-        "ethos-u55-128", **U55, extra_flags="--output-format=raw --debug-force-regor"
-    )
-    spec = builder.build()
-    module = torch.export.export(Add().eval(), ONES).module()
-    pte = tutorial(spec, EthosUQuantizer(spec), EthosUPartitioner(spec), module, tmp_path)
-    assert only(pte, EthosUBackend).payload.startswith(b"vela_bin_stream")
 
 
 def test_vgf_getting_started(tmp_path: Path) -> None:
@@ -237,27 +224,6 @@ def test_specifications_of_before_1_0(text: str, today: str) -> None:
     assert left(to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(spec)]))["delegate"] == 1
 
 
-class Words(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding, self.linear = torch.nn.Embedding(20, 8), torch.nn.Linear(8, 8)
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        return self.linear(self.embedding(tokens))
-
-
-@pytest.mark.parametrize("older", [True, False])
-def test_the_pass_that_narrows_indices(older: bool) -> None:
-    spec = TosaCompileSpec("TOSA-1.0+FP+INT")
-    program = torch.export.export(Words(), (torch.tensor([[1, 2, 3]]),))
-    passes, partitioner = [InsertCastForOpsWithInt64InputPass()], TOSAPartitioner(spec)
-    if older:
-        edge = to_edge(program).transform(passes).to_backend(partitioner)
-    else:
-        edge = to_edge_transform_and_lower(program, transform_passes=passes, partitioner=[partitioner])
-    assert left(edge) == {"delegate": 1, "dim_order_ops._to_dim_order_copy.default": 1}
-
-
 @pytest.mark.parametrize("target", ["ethos-u55-128", "ethos-u85-256"])
 def test_a_float_model_on_ethos_u_warns_loudly(target: str) -> None:
     model, inputs = MODELS["digits"]()
@@ -274,8 +240,8 @@ def test_a_float_model_on_ethos_u_warns_loudly(target: str) -> None:
 def test_every_name_of_the_public_interface() -> None:
     names = {
         arm_tosa_core: "TosaSpecification TosaCompileSpec TOSAPartitioner TOSAQuantizer TOSABackend QuantizationConfig "
-        "get_symmetric_quantization_config get_symmetric_a16w8_quantization_config InsertCastForOpsWithInt64InputPass",
-        arm_ethosu: "EthosUCompileSpec EthosUPartitioner EthosUQuantizer EthosUBackend ArmCompileSpecBuilder",
+        "get_symmetric_quantization_config get_symmetric_a16w8_quantization_config",
+        arm_ethosu: "EthosUCompileSpec EthosUPartitioner EthosUQuantizer EthosUBackend",
         arm_vgf: "VgfCompileSpec VgfPartitioner VgfQuantizer VgfBackend extract_vgf",
     }
     for package, text in names.items():

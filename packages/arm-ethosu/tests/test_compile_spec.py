@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import arm_ethosu
-from arm_ethosu import ArmCompileSpecBuilder, EthosUCompileSpec, EthosUQuantizer, VelaExternalBlockPlacements, targets
+from arm_ethosu import EthosUCompileSpec, EthosUQuantizer, VelaExternalBlockPlacements, targets
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.vela_ini import locate
-from arm_tosa_core.exir.compile_spec import TosaCompileSpec
 from arm_tosa_core.support.errors import UsageError
 
 _INI = locate(None).read_text()
@@ -166,32 +165,6 @@ def test_target_factories(name: str) -> None:
 def test_no_other_factories() -> None:
     assert not hasattr(targets, "ethos_u55_77")
     assert not hasattr(arm_ethosu, "Nope")
-
-
-def test_builder_makes_the_same_specs(tmp_path: Path) -> None:
-    flags = "--output-format=raw --optimise=Size"
-    builder = ArmCompileSpecBuilder().ethosu_compile_spec("ethos-u55-128", memory_mode="Sram_Only", extra_flags=flags)
-    spec = (
-        builder.dump_intermediate_artifacts_to(tmp_path).dump_debug_info(ArmCompileSpecBuilder.DebugMode.JSON).build()
-    )
-    expected = EthosUCompileSpec("ethos-u55-128", memory_mode="Sram_Only", extra_flags=flags)
-    assert spec == expected.dump_intermediate_artifacts_to(tmp_path).dump_debug_info(spec.DebugMode.JSON)
-    assert ArmCompileSpecBuilder().tosa_compile_spec("TOSA-1.0+INT").build() == TosaCompileSpec("TOSA-1.0+INT")
-
-
-def test_builder_refuses() -> None:
-    with pytest.raises(UsageError, match="choose a target first"):
-        ArmCompileSpecBuilder().build()
-    with pytest.raises(UsageError, match=r"use arm_vgf\.VgfCompileSpec"):
-        ArmCompileSpecBuilder().vgf_compile_spec()
-    with pytest.raises(UsageError, match="a target was chosen already"):
-        ArmCompileSpecBuilder().tosa_compile_spec("TOSA-1.0+INT").ethosu_compile_spec("ethos-u55-128")
-
-
-@pytest.mark.parametrize("method", ["set_permute_memory_format", "set_quantize_io", "set_input_order"])
-def test_builder_methods_without_effect_say_so(method: str) -> None:
-    with pytest.warns(UserWarning, match=f"ArmCompileSpecBuilder.{method} has no effect any more"):
-        getattr(ArmCompileSpecBuilder(), method)()
 
 
 def test_importing_loads_neither_torch_nor_vela() -> None:

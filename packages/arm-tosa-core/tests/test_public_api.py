@@ -32,7 +32,6 @@ ARGUMENTS = {
     "QuantizationConfig": ["input_activation", "output_activation", "weight", "bias"],
     "get_symmetric_quantization_config": ["is_per_channel", "is_qat", "is_dynamic", "act_qmin", "act_qmax"],
     "get_symmetric_a16w8_quantization_config": ["is_per_channel", "is_qat", "is_dynamic"],
-    "InsertCastForOpsWithInt64InputPass.call": ["self", "graph_module"],
 }
 
 

@@ -11,14 +11,12 @@ from arm_tosa_core.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .backend import EthosUBackend
-    from .builder import ArmCompileSpecBuilder
     from .compile_spec import EthosUCompileSpec
     from .external_blocks import VelaExternalBlockPlacements
     from .partitioner import EthosUPartitioner
     from .quantizer import EthosUQuantizer
 
 __all__ = [
-    "ArmCompileSpecBuilder",
     "EthosUBackend",
     "EthosUCompileSpec",
     "EthosUPartitioner",
@@ -27,7 +25,6 @@ __all__ = [
 ]
 
 _HOME = {
-    "ArmCompileSpecBuilder": "builder",
     "EthosUBackend": "backend",
     "EthosUCompileSpec": "compile_spec",
     "EthosUPartitioner": "partitioner",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from .support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .aten.int64_indices import InsertCastForOpsWithInt64InputPass as InsertCastForOpsWithInt64InputPass
     from .exir.backend import TOSABackend as TOSABackend
     from .exir.compile_spec import ArmCompileSpec as ArmCompileSpec
     from .exir.compile_spec import TosaCompileSpec as TosaCompileSpec
@@ -62,7 +61,6 @@ _HOME = {
     "ArmTosaError": "support.errors",
     "Corrections": "quantize.corrections.catalogue",
     "ExecuTorchOptions": "flow",
-    "InsertCastForOpsWithInt64InputPass": "aten.int64_indices",
     "LanguageProgram": "llm",
     "BatchNormWarning": "support.errors",
     "LongTailWarning": "support.errors",

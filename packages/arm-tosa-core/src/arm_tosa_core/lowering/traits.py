@@ -72,7 +72,7 @@ class Traits:
         joins: its first argument is a list of tensors, which lie one after the other in the result. Some keep a scale
             of their own (``concat_scales``).
         looks_up: the argument with the indices of the rows that it takes of its first argument, a table. Read by
-            16-bit results, and by ``InsertCastForOpsWithInt64InputPass``.
+            16-bit results.
         casts: it changes the type of a tensor, if at all. Where it changes none it is dropped before a model is
             quantized.
         asserts: it computes nothing. Dropped before a model is quantized.
