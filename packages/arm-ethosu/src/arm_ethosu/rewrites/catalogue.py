@@ -205,12 +205,7 @@ ROWS: tuple[Row, ...] = (
         "71,000 cycles in place of 229,000 for 3 x 197 rows of 197 on U85-256",
         elsewhere="`maximum_as_pool` does this there",
     ),
-    Row(
-        TRANSPOSE_OF_FEW_AXES_U85,
-        Kind.SPEED,
-        U85,
-        "0.56 M cycles in place of 0.98 M for ShuffleNetV2 on U85-256",
-    ),
+    Row(TRANSPOSE_OF_FEW_AXES_U85, Kind.SPEED, U85, "0.56 M cycles in place of 0.98 M for ShuffleNetV2 on U85-256"),
     Row(
         TRANSPOSE_BY_IMAGE,
         Kind.SPEED,

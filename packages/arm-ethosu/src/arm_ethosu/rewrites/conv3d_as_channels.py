@@ -45,9 +45,5 @@ def _planes_as_channels(match: Match) -> Tensor:
 
 
 PLANES_AS_CHANNELS = pattern_rewrite(
-    "planes_as_channels",
-    Stage.LEGALIZE,
-    Pattern("CONV3D", {1: Pattern(constant=True)}),
-    _planes_as_channels,
-    _native,
+    "planes_as_channels", Stage.LEGALIZE, Pattern("CONV3D", {1: Pattern(constant=True)}), _planes_as_channels, _native
 )

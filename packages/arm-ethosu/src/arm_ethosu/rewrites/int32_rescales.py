@@ -124,10 +124,7 @@ _TO_INT32 = Pattern("RESCALE", {0: _NARROW}, dtype=DType.INT32, where=is_by_one)
 _FROM_INT32 = Pattern("RESCALE", {0: Pattern(dtype=DType.INT32)}, "narrow", dtype=POOLABLE)
 _OF_MOVED_INT32 = Pattern("RESCALE", {0: Pattern(_MOVED, dtype=DType.INT32, through=_RESHAPE)})
 _OF_MOVED = Pattern(
-    "RESCALE",
-    {0: Pattern(_MOVED, dtype=POOLABLE, through=_RESHAPE)},
-    dtype=DType.INT32,
-    attrs={"per_channel": False},
+    "RESCALE", {0: Pattern(_MOVED, dtype=POOLABLE, through=_RESHAPE)}, dtype=DType.INT32, attrs={"per_channel": False}
 )
 _OF_MOVED_AFTER = Pattern(
     "|".join(TWO_OPERANDS),

@@ -97,10 +97,5 @@ def _of_columns(match: Match) -> Tensor:
 
 
 MAXIMUM_U85 = pattern_rewrite(
-    "maximum_of_columns",
-    Stage.LEGALIZE,
-    Pattern("REDUCE_MAX"),
-    _of_columns,
-    _check,
-    _BY_ELEMENT | {"RESHAPE"},
+    "maximum_of_columns", Stage.LEGALIZE, Pattern("REDUCE_MAX"), _of_columns, _check, _BY_ELEMENT | {"RESHAPE"}
 )

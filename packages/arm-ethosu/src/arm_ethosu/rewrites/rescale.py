@@ -87,8 +87,7 @@ def _not_resized(match: Match) -> str | None:
 _OF_RESCALE = Pattern("RESCALE", {0: Pattern("RESCALE", name="inner", alone=True)})
 _OF_PARTS = Pattern("RESCALE", {0: Pattern("|".join(ASSEMBLED), dtype=POOLABLE)}, attrs={"per_channel": True})
 _OF_NARROW = Pattern(
-    "RESCALE",
-    {0: Pattern("CAST|MAX_POOL2D", {}, "source", dtype=set(DType) - {DType.INT32}, through=("RESHAPE",))},
+    "RESCALE", {0: Pattern("CAST|MAX_POOL2D", {}, "source", dtype=set(DType) - {DType.INT32}, through=("RESHAPE",))}
 )
 _OF_RESIZE = Pattern("RESCALE", {0: Pattern("RESIZE", dtype=POOLABLE, through=VIEWS)}, dtype=POOLABLE, where=is_by_one)
 

@@ -170,10 +170,7 @@ TRANSPOSE_BEFORE_TILE = pattern_rewrite(
 TRANSPOSE_BEFORE_CAST = pattern_rewrite(
     "transpose_before_cast",
     Stage.OPTIMIZE,
-    Pattern(
-        "TRANSPOSE",
-        {0: Pattern("CAST", name="cast", alone=True, through=("ADD", "SUB", "MUL", "CLAMP"))},
-    ),
+    Pattern("TRANSPOSE", {0: Pattern("CAST", name="cast", alone=True, through=("ADD", "SUB", "MUL", "CLAMP"))}),
     _moved_before_cast,
     _not_before_cast,
 )

@@ -74,13 +74,7 @@ def run_tool(
     if process.returncode != 0:
         how = how_it_ended(process.returncode)
         raise ToolError(
-            tool,
-            how,
-            command=command,
-            output=without_usage(output),
-            kept=kept,
-            fix=fix,
-            passing=process.returncode < 0,
+            tool, how, command=command, output=without_usage(output), kept=kept, fix=fix, passing=process.returncode < 0
         )
     return output
 

@@ -373,20 +373,12 @@ _ALL = [
     _operator("TILE", "input multiples:shape", MOVE, shapes.tile),
     _operator("TRANSPOSE", "input", MOVE, shapes.transpose, [_ints("perms")]),
     # 2.10 Scatter and gather
-    _operator(
-        "GATHER",
-        "values indices",
-        GATHER,
-        shapes.gather,
-    ),
+    _operator("GATHER", "values indices", GATHER, shapes.gather),
     _operator("ROW_GATHER", "values indices row_count:const:untyped", ROW_GATHER, shapes.row_gather),
     _operator(
         "ROW_GATHER_BLOCK_SCALED",
         "values_data values_scale indices row_count:const:untyped",
-        {
-            "mxfp": [f"{t} s8 i32 {t} s8" for t in MX],
-            "int64&mxfp": [f"{t} s8 i64 {t} s8" for t in MX],
-        },
+        {"mxfp": [f"{t} s8 i32 {t} s8" for t in MX], "int64&mxfp": [f"{t} s8 i64 {t} s8" for t in MX]},
         shapes.row_gather_block_scaled,
         [_BLOCK],
     ),

@@ -84,11 +84,7 @@ class DataMovement(Quantization, Casts):
             index = tuple(slice(a, a + n) for a, n in zip(start, size, strict=True))
             return x.replace(shape=tuple(size), const=x.const[index])
         tensor = self.tensor(x, x.axes)
-        operands = [
-            tensor,
-            self.graph.shape(_to_memory(x, start)),
-            self.graph.shape(_to_memory(x, size)),
-        ]
+        operands = [tensor, self.graph.shape(_to_memory(x, start)), self.graph.shape(_to_memory(x, size))]
         return x.replace(shape=tuple(size), tensor=self.emit("SLICE", operands))
 
     def slice_axis(self, x: Value, axis: int, start: int, size: int) -> Value:
