@@ -18,7 +18,7 @@ from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Origin, Tensor
-from arm_tosa_core.tosa.operator_list import listed_operators
+from arm_tosa_core.tosa.loader import listed_operators
 from arm_tosa_core.tosa.serializer import serialize
 
 

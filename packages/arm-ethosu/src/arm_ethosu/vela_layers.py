@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from arm_tosa_core.plugin.target import CompiledLayer
 from arm_tosa_core.support.database_tables import Rows, tables
 from arm_tosa_core.support.errors import ToolError
-from arm_tosa_core.tosa.operator_list import listed_operators
+from arm_tosa_core.tosa.loader import listed_operators
 
 from .command_stream.container import Bytes
 from .command_stream.operations import Operation, decode

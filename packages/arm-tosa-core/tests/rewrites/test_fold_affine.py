@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -35,6 +36,12 @@ def _normed(layer: nn.Module, norm: nn.Module) -> nn.Module:
     return nn.Sequential(layer, norm)
 
 
+def _sparse() -> nn.Module:
+    layer = nn.Conv2d(4, 8, 3)
+    nn.init.sparse_(layer.weight.data.view(8, -1), 0.5)
+    return layer
+
+
 @pytest.mark.parametrize(
     ("module", "shape", "left"),
     [
@@ -48,6 +55,7 @@ def _normed(layer: nn.Module, norm: nn.Module) -> nn.Module:
         pytest.param(lambda: _After(nn.Conv2d(4, 8, 3), lambda y: CHANNELS - y), IMAGE, 1, id="subtracted from"),
         pytest.param(lambda: _After(nn.Conv2d(4, 8, 3), lambda y: y * ROWS), IMAGE, 1, id="along another axis"),
         pytest.param(lambda: _After(nn.Conv2d(4, 1, 3), lambda y: y * CHANNELS), IMAGE, 1, id="broadcast"),
+        pytest.param(lambda: _After(_sparse(), lambda y: y * math.inf), IMAGE, 1, id="infinite"),
         pytest.param(lambda: _After(nn.Conv2d(4, 8, 3), lambda y: y * CHANNELS + y), IMAGE, 2, id="used twice"),
     ],
 )

@@ -259,6 +259,22 @@ def test_a_rewrite_keeps_the_results(make: Callable[[Builder, Tensor], Tensor], 
     assert len(np.unique(before[0])) > 20
 
 
+@pytest.mark.parametrize(
+    ("make", "operand"),
+    [*((table_of_rescale, operand) for operand in range(1, 5)), (another_sign, 3), (another_sign, 4)],
+)
+def test_a_rescale_of_what_is_computed_stays(make: Callable[[Builder, Tensor], Tensor], operand: int) -> None:
+    builder, x = _builder()
+    graph = builder.graph
+    graph.outputs.append(make(builder, x))
+    rescale = next(op for op in reversed(graph.ops) if op.name == "RESCALE")
+    number = rescale.inputs[operand]
+    graph.set_input(rescale, operand, graph.input("number", number.shape, number.dtype))
+    names = [op.name for op in graph.ops]
+    run_rewrites(graph, list(REWRITES))
+    assert [op.name for op in graph.ops] == names
+
+
 def test_rewrites_without_end_are_an_error_that_names_them() -> None:
     builder, x = _builder()
     builder.graph.outputs = [builder.rescale(x, [1.0], DType.INT32)]

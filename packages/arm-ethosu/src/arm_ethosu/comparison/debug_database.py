@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from arm_tosa_core.support.database_tables import Rows
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op
-from arm_tosa_core.tosa.operator_list import listed_operators
+from arm_tosa_core.tosa.loader import listed_operators
 
 from ..command_stream.operations import Operation
 from ..vela_layers import garbage, scheduled

@@ -8,7 +8,7 @@ from typing import Any
 
 from arm_tosa_core.plugin.timing import OperatorTime, TimeEstimate, UnitSpan
 from arm_tosa_core.support.errors import ToolError
-from arm_tosa_core.tosa.operator_list import Listed, listed_operators
+from arm_tosa_core.tosa.loader import Listed, listed_operators
 
 from ..accelerators import DEFAULTS, family_of
 from ..command_stream.container import Bytes, accelerator_of

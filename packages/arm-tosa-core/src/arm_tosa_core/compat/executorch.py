@@ -6,7 +6,7 @@ import contextlib
 import functools
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
@@ -42,17 +42,14 @@ def edge_overload(target: OpOverload) -> Any:
     return getattr(getattr(getattr(ops.edge, namespace), name), target._overloadname)
 
 
-def edge_config(preserve: Sequence[OpOverload] = ()) -> Any:
+def edge_config() -> Any:
     """The ``EdgeCompileConfig`` that takes programs with any operator to the edge dialect.
 
     Needs ``EdgeCompileConfig(_check_ir_validity=False)``: ExecuTorch's check refuses operators that are delegated.
-
-    Args:
-        preserve: overloads that are not decomposed.
     """
     from executorch.exir import EdgeCompileConfig
 
-    return EdgeCompileConfig(preserve_ops=list(preserve), _check_ir_validity=False)
+    return EdgeCompileConfig(_check_ir_validity=False)
 
 
 def edge_program(program: ExportedProgram) -> ExportedProgram:

@@ -14,8 +14,7 @@ from typing import Any
 from ..plugin.target import CompiledLayer
 from ..tosa.graph import Graph
 from ..tosa.ir import DType, Op, Tensor
-from ..tosa.loader import load
-from ..tosa.operator_list import listed_operators
+from ..tosa.loader import listed_operators, load
 from ..tosa.table import OPERATORS
 
 #: What is known of a layer, by the names of its figures.

@@ -25,7 +25,9 @@ def _moved_channels(match: Match) -> str | None:
     if not all(x.is_constant for x in convolution.inputs[1:3]):
         return "its weights are computed"
     numbers = _per_channel(constant, convolution.output.shape[-1])
-    return "it varies along other axes" if numbers is None else None
+    if numbers is None:
+        return "it varies along other axes"
+    return None if np.isfinite(numbers).all() else "it is not finite: zeros among the weights would become NaN"
 
 
 def _folded(match: Match) -> Tensor:

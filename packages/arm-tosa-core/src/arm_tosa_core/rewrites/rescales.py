@@ -82,8 +82,8 @@ def _makes_unsigned(match: Match) -> bool:
 
 def _changes_the_sign(op: Op) -> bool:
     """Whether a RESCALE between uint8 and int8 leaves every number as it is: 128 is between the zero points."""
-    before, after = (int(zero.data[0]) for zero in op.inputs[3:] if zero.data is not None)
-    return is_by_one(op) and abs(before - after) == 128
+    zeros = [int(zero.data[0]) for zero in op.inputs[3:] if zero.data is not None]
+    return is_by_one(op) and len(zeros) == 2 and abs(zeros[0] - zeros[1]) == 128
 
 
 def _check_signs(match: Match) -> str | None:

@@ -37,10 +37,13 @@ def _function(op: Op) -> np.ndarray[Any, Any] | None:
         return None if op.inputs[1].data is None else op.inputs[1].data.astype(np.int64)
     if op.name == "CLAMP":
         return _ALL.clip(int(op.attrs["min_val"]), int(op.attrs["max_val"]))
-    unsigned = op.attrs.get("input_unsigned") or op.attrs.get("output_unsigned")
-    if op.name != "RESCALE" or op.attrs["per_channel"] or unsigned or op.attrs["rounding_mode"] != "SINGLE_ROUND":
+    unsigned = op.attrs["input_unsigned"] or op.attrs["output_unsigned"]
+    if op.attrs["per_channel"] or unsigned or op.attrs["rounding_mode"] != "SINGLE_ROUND":
         return None
-    multiplier, shift, zero, new_zero = (int(t.data.item()) for t in op.inputs[1:] if t.data is not None)
+    numbers = [int(t.data.item()) for t in op.inputs[1:] if t.data is not None]
+    if len(numbers) < 4:
+        return None  # computed at run time
+    multiplier, shift, zero, new_zero = numbers
     scaled = ((_ALL - zero) * multiplier + (1 << (shift - 1))) >> shift  # TOSA 1.0, apply_scale_32
     return (scaled + new_zero).clip(-128, 127)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from tosa.Attribute import Attribute as Union
+from tosa.TosaGraph import TosaGraph
 
 from ..support.errors import ArmTosaError, UsageError
 from .graph import Graph
@@ -47,8 +49,6 @@ def load(data: bytes) -> Graph:
 
 
 def _load(data: bytes) -> Graph:
-    from tosa.TosaGraph import TosaGraph
-
     root = TosaGraph.GetRootAs(data)
     version = root.Version()
     number = (version._Major(), version._Minor())
@@ -169,8 +169,7 @@ class _BlockReader:
                 attrs["results"] = results
             else:
                 attrs[attribute.name] = self.attribute(op, attribute, inputs)
-        location = op.Location()
-        source = _text(location.Text()) if location is not None else ""
+        source = _source(op)
         added = self.graph.append(name, inputs, attrs, Origin("", "", source) if source else None)
         actual = [(tensor.shape, tensor.dtype) for tensor in added.outputs]
         if actual != results:
@@ -211,8 +210,6 @@ class _BlockReader:
 
 @functools.cache
 def _table_class(number: int) -> Any:
-    from tosa.Attribute import Attribute as Union
-
     (name,) = (key for key, n in vars(Union).items() if n == number)
     return getattr(importlib.import_module(f"tosa.{name}"), name)
 
@@ -224,9 +221,45 @@ def _attribute_table(op: Any) -> Any:
     return table
 
 
+def _source(op: Any) -> str:
+    """The line of the model that an operator comes from; empty where the file has none."""
+    location = op.Location()
+    return "" if location is None else _text(location.Text())
+
+
 def _text(value: bytes | None) -> str:
     return value.decode() if value else ""
 
 
 def _shown(results: list[tuple[tuple[int, ...], DType]]) -> str:
     return ", ".join(f"{dtype}{list(shape)}" for shape, dtype in results)
+
+
+class Listed(NamedTuple):
+    """An operator of a file.
+
+    Args:
+        name: as TOSA has it.
+        source: the line of the model; empty where the file has none.
+        tensor: its first result.
+    """
+
+    name: str
+    source: str
+    tensor: str
+
+
+def listed_operators(tosa: bytes) -> list[Listed]:
+    """Each operator of the first block, as other tools count them: in the order of the file, constants among them.
+
+    Args:
+        tosa: a flatbuffer that ``load`` reads.
+    """
+    block = TosaGraph.GetRootAs(tosa).Regions(0).Blocks(0)
+    operators = []
+    for i in range(block.OperatorsLength()):
+        operator = block.Operators(i)
+        name = _OP_NAMES.get(operator.Op(), str(operator.Op()))
+        tensor = _text(operator.Outputs(0)) if operator.OutputsLength() else ""
+        operators.append(Listed(name, _source(operator), tensor))
+    return operators

@@ -11,6 +11,8 @@ from itertools import chain, count
 from typing import Any
 
 import numpy as np
+from tosa.DType import DType as SchemaDType
+from tosa.Op import Op as SchemaOp
 
 from ..support.errors import LoweringError
 from .flatbuffer import Field, Offsets, Table, Vector, int32_vector, write
@@ -21,45 +23,12 @@ from .specification import TosaSpecification
 from .table import ENUMS, OPERATORS, Attribute
 
 #: Numbers in the schema's ``DType``.
-DTYPE_NUMBERS = {
-    DType.BOOL: 1,
-    DType.INT4: 2,
-    DType.INT8: 3,
-    DType.INT16: 4,
-    DType.INT32: 5,
-    DType.INT48: 6,
-    DType.FP32: 7,
-    DType.FP16: 8,
-    DType.BF16: 9,
-    DType.SHAPE: 10,
-    DType.FP8E4M3: 11,
-    DType.FP8E5M2: 12,
-    DType.FP6E2M3: 13,
-    DType.FP6E3M2: 14,
-    DType.FP4E2M1: 15,
-    DType.FP8UE8M0: 16,
-    DType.INT64: 17,
-    DType.MXINT8: 18,
-}
-
+DTYPE_NUMBERS = {dtype: number for dtype in DType if (number := getattr(SchemaDType, dtype, None)) is not None}
 #: UINT8 is INT8 there: only RESCALE takes or makes it (``table.check``), and its attributes say unsigned.
 _SIGNED = {DType.UINT8: DType.INT8}
 
-_OP_ORDER = """
-ARGMAX AVG_POOL2D CONV2D CONV3D DEPTHWISE_CONV2D FFT2D MATMUL MAX_POOL2D RFFT2D TRANSPOSE_CONV2D CLAMP ERF SIGMOID TANH
-ADD ARITHMETIC_RIGHT_SHIFT BITWISE_AND BITWISE_OR BITWISE_XOR INTDIV LOGICAL_AND LOGICAL_LEFT_SHIFT LOGICAL_RIGHT_SHIFT
-LOGICAL_OR LOGICAL_XOR MAXIMUM MINIMUM MUL POW SUB TABLE ABS BITWISE_NOT CEIL CLZ COS EXP FLOOR LOG LOGICAL_NOT NEGATE
-RECIPROCAL RSQRT SIN SELECT EQUAL GREATER GREATER_EQUAL REDUCE_ALL REDUCE_ANY REDUCE_MAX REDUCE_MIN REDUCE_PRODUCT
-REDUCE_SUM CONCAT PAD RESHAPE REVERSE SLICE TILE TRANSPOSE GATHER SCATTER RESIZE CAST RESCALE CONST IDENTITY CUSTOM
-COND_IF WHILE_LOOP VARIABLE VARIABLE_WRITE VARIABLE_READ CONST_SHAPE
-MATMUL_T_BLOCK_SCALED CAST_FROM_BLOCK_SCALED CAST_TO_BLOCK_SCALED DIM CONCAT_SHAPE ADD_SHAPE SUB_SHAPE MUL_SHAPE
-SLICE_SHAPE EXP2_SHAPE LOG2_CEIL_SHAPE LOG2_FLOOR_SHAPE MAX_SHAPE MIN_SHAPE MOD_SHAPE DIV_CEIL_SHAPE DIV_FLOOR_SHAPE
-ASSERT_EQUAL_SHAPE CONV2D_BLOCK_SCALED MAX_POOL2D_ADAPTIVE AVG_POOL2D_ADAPTIVE RESHAPE_BLOCK_SCALED
-ROW_GATHER_BLOCK_SCALED ROW_GATHER MATMUL_T
-"""
-
 #: Numbers in the schema's ``Op``, and of each operator's attribute table in its union ``Attribute``.
-OP_NUMBERS = {name: number for number, name in enumerate(_OP_ORDER.split(), start=1)}
+OP_NUMBERS = {name: number for name, number in vars(SchemaOp).items() if name[0] != "_" and name != "UNKNOWN"}
 
 IDENTIFIER = b"TOSA"
 _NO_ATTRIBUTES = Table()
