@@ -13,7 +13,7 @@ from cli_kit import error, graph, line_of, ok, run
 
 from arm_tosa_core.cli.timing import by_line
 from arm_tosa_core.plugin.timing import OperatorTime, TimeEstimate, UnitSpan
-from arm_tosa_core.tosa.operator_list import listed_operators
+from arm_tosa_core.tosa.loader import listed_operators
 
 CLOCK = 1e6
 

@@ -11,7 +11,7 @@ from cli_kit import error, graph
 
 from arm_tosa_core.exir.model_explorer import cost_files, graph_file
 from arm_tosa_core.plugin.target import CompiledLayer
-from arm_tosa_core.tosa.operator_list import listed_operators
+from arm_tosa_core.tosa.loader import listed_operators
 
 
 def test_what_is_not_installed_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
