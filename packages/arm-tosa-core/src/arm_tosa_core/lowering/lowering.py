@@ -27,6 +27,7 @@ from ..support.errors import LoweringError, Rejected
 from ..tosa.dtypes import torch_to_tosa
 from ..tosa.graph import Graph
 from ..tosa.ir import Op, Tensor
+from ..tosa.level_limits import MAX_RANK
 from ..tosa.specification import extensions_of
 from .builder import Builder
 from .builder.tables import NotFollowed
@@ -328,9 +329,8 @@ class Lowering:
     def input(self, name: str, meta: torch.Tensor) -> Value:
         """A new graph input for a tensor that comes from outside."""
         shape = self._static_shape(meta)
-        most = self.target.tosa_spec.level.max_rank
-        if len(shape) > most:  # operators are checked as they are emitted, and an operator may emit none
-            raise Rejected(f"reads a tensor whose rank {len(shape)} exceeds MAX_RANK = {most} of TOSA level 8K")
+        if len(shape) > MAX_RANK:  # operators are checked as they are emitted, and an operator may emit none
+            raise Rejected(f"reads a tensor whose rank {len(shape)} exceeds MAX_RANK = {MAX_RANK} of TOSA level 8K")
         if 0 in shape:
             raise Rejected("reads a tensor without elements, which TOSA has not", "make it within the model")
         if meta.dtype == torch.int64 and not self.wide_inputs:

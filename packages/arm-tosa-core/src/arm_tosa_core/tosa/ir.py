@@ -192,14 +192,15 @@ class Op:
         return f"<{self.name} {self.inputs} -> {self.outputs}{attrs}>"
 
 
-#: Operands of a CONCAT at most: MAX_TENSOR_LIST_SIZE of TOSA's level 8K.
-_LISTED = 64
+#: Operands of a CONCAT at most, of TOSA's level 8K.
+MAX_TENSOR_LIST_SIZE = 64
 
 
 def joined(concat: Callable[[Sequence[Tensor]], Tensor], tensors: Sequence[Tensor]) -> Tensor:
     """One tensor of all, by ``concat`` of no more at once than a CONCAT may have."""
     while len(tensors) > 1:
-        groups = [tensors[i : i + _LISTED] for i in range(0, len(tensors), _LISTED)]
+        starts = range(0, len(tensors), MAX_TENSOR_LIST_SIZE)
+        groups = [tensors[i : i + MAX_TENSOR_LIST_SIZE] for i in starts]
         tensors = [concat(group) if len(group) > 1 else group[0] for group in groups]
     return tensors[0]
 

@@ -1,4 +1,4 @@
-"""The TOSA specification of a target: version, profiles, extensions and level."""
+"""The TOSA specification of a target: version, profiles and extensions; the level is 8K (``level_limits``)."""
 
 from __future__ import annotations
 
@@ -48,30 +48,6 @@ def _listed(version: Version) -> str:
 
 
 @dataclass(frozen=True)
-class Level:
-    """Ranges of TOSA 1.0, section 1.5 "Levels"."""
-
-    max_rank: int
-    max_kernel: int
-    max_stride: int
-    max_scale: int
-    max_log2_size: int
-    max_nesting: int
-    max_tensor_list_size: int
-
-
-LEVEL_8K = Level(
-    max_rank=6,
-    max_kernel=8192,
-    max_stride=8192,
-    max_scale=256,
-    max_log2_size=31,
-    max_nesting=256,
-    max_tensor_list_size=64,
-)
-
-
-@dataclass(frozen=True)
 class TosaSpecification:
     """A version of TOSA with the profiles and extensions that a target has; compared by all of them.
 
@@ -80,7 +56,6 @@ class TosaSpecification:
         extensions: keys of ``EXTENSIONS``.
         is_U55_subset: the target is an Ethos-U55, whose limits are checked by its own package.
         version: of TOSA: 1.0, or 1.1, a draft.
-        level: limits on ranks, kernels and sizes.
 
     Raises:
         UsageError: no profile, an unknown name, or an extension of a profile that is absent.
@@ -90,7 +65,6 @@ class TosaSpecification:
     extensions: frozenset[str] = frozenset()
     is_U55_subset: bool = False
     version: Version = _1_0
-    level: Level = LEVEL_8K
 
     def __post_init__(self) -> None:
         if self.version not in _VERSIONS:

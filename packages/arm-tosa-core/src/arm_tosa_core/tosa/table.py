@@ -26,7 +26,6 @@ from . import shape_rules as shapes
 from . import tensor_operators as tensors
 from .ir import DType, Op
 from .shape_checks import ShapeRule
-from .specification import Level
 from .table_rows import (
     AVG_POOL,
     BITWISE_2,
@@ -103,7 +102,7 @@ class Operator:
     attributes: tuple[Attribute, ...]
     signatures: Mapping[tuple[DType, ...], tuple[frozenset[str], ...]]
     shape: ShapeRule
-    limits: Callable[[Op, Level], None] | None = None
+    limits: Callable[[Op], None] | None = None
     variadic: bool = False
     attribute_names: frozenset[str] = field(default=frozenset())
     typed: tuple[int, ...] = ()  # positions of the operands in a signature
@@ -153,7 +152,7 @@ def _operator(
     rows: Rows,
     shape: ShapeRule,
     attributes: Sequence[Attribute] = (),
-    limit: Callable[[Op, Level], None] | None = None,
+    limit: Callable[[Op], None] | None = None,
     variadic: bool = False,
     extension: str = "",
 ) -> Operator:

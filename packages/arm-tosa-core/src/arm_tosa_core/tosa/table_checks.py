@@ -8,9 +8,10 @@ from __future__ import annotations
 from packaging.version import Version
 
 from ..support.errors import LoweringError, Rejected
+from . import level_limits
 from .ir import DType, Op, Tensor
 from .shape_checks import Result
-from .specification import EXTENSIONS, Level, TosaSpecification
+from .specification import EXTENSIONS, TosaSpecification
 from .table import ENUMS, OPERATORS, REQUIRED, Operator
 
 
@@ -77,7 +78,7 @@ def check(op: Op, spec: TosaSpecification) -> None:
             raise _types_refused(operator, types, alternatives, spec)
     if operator.extension and not spec.support_extension(operator.extension):
         raise Rejected(f"{op.name} is not in {spec}", f"needs {operator.extension} in the specification")
-    _check_level(op, spec.level)
+    level_limits.tensors(op)
     for position in operator.constants:
         tensor = op.inputs[position]
         needed = "shape" if tensor.dtype is DType.SHAPE else "dynamic"
@@ -90,22 +91,9 @@ def check(op: Op, spec: TosaSpecification) -> None:
         _check_zero_points(operator, op)
     if operator.limits is not None:
         try:
-            operator.limits(op, spec.level)
+            operator.limits(op)
         except Rejected as error:
             raise Rejected(f"{op.name}: {error.reason}", error.fix) from None
-
-
-def _check_level(op: Op, level: Level) -> None:
-    for tensor in (*op.inputs, *op.outputs):
-        shape = tensor.shape
-        if len(shape) > level.max_rank and tensor.dtype is not DType.SHAPE:
-            raise Rejected(f"{op.name}: rank {len(shape)} exceeds MAX_RANK = {level.max_rank} of TOSA level 8K")
-        size = tensor.size
-        if size == 0 and tensor.dtype is not DType.SHAPE:
-            raise Rejected(f"{op.name}: tensor {list(shape)} is empty, which TOSA does not allow")
-        if size * tensor.dtype.bits > 8 << level.max_log2_size:
-            limit = f"2**{level.max_log2_size} bytes, MAX_LOG2_SIZE of TOSA level 8K"
-            raise Rejected(f"{op.name}: tensor {tensor.dtype}{list(shape)} exceeds {limit}")
 
 
 def _check_zero_points(operator: Operator, op: Op) -> None:
