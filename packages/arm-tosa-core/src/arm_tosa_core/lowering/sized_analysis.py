@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -35,23 +35,16 @@ def analyse_sizes(
 
     The result has what was lowered at the largest sizes.
     """
-    target = for_sizes(target)
-    points = [sizes.bound, *sizes.samples()]
+    varying = _Varying(program, _for_sizes(target), sizes, known)
     refused: dict[Node, Rejected] = {}
-    earlier: list[Analysis | None] = [None] * len(points)
+    earlier: list[Analysis | None] = [None] * len(varying.points)
     while True:
         made: list[Analysis] = []
-        for point, before in zip(points, earlier, strict=True):
+        for point, before in zip(varying.points, earlier, strict=True):
             accepted = made[0].accepted if made else None
-            made.append(
-                _analysis_at(program, target, checks, sizes, point, refused, accepted, known, editable, earlier=before)[
-                    1
-                ]
-            )
+            made.append(varying.analysis(point, checks, refused, accepted, editable=editable, earlier=before)[1])
         earlier[:] = made
-        found = (
-            _different(made, points, sizes.least) or _unsaid(made[0]) or _unlike(program, target, made[0], sizes, known)
-        )
+        found = _different(made, varying.points, sizes.least) or _unsaid(made[0]) or varying.unlike(made[0])
         if not found:
             return made[0]
         refused.update(found)
@@ -65,46 +58,13 @@ def sized_regions(
     Raises:
         LoweringError: a rewrite broke a graph, or makes another of it at another size.
     """
-    points = [sizes.bound, *sizes.samples()]
-    for same in _at_each(program, for_sizes(target), analysis, sizes, known):
+    varying = _Varying(program, _for_sizes(target), sizes, known)
+    for same in varying.regions(analysis):
         try:
-            network = _network(same[0].inputs, sizes, points, [region.graph for region in same])
+            network = varying.network(same[0].inputs, [region.graph for region in same])
         except Differs as why:
             raise LoweringError(f"a part whose sizes vary {why}") from why
         yield replace(same[0], symbols=network.symbols, samples=network.samples)
-
-
-def _at_each(
-    program: ExportedProgram, target: Target, analysis: Analysis, sizes: Sizes, known: Known
-) -> Iterator[tuple[Region, ...]]:
-    """Each region as it is at every point, the largest first."""
-    regions: list[list[Region]] = []
-    with kept_varying(program):
-        for point in (sizes.bound, *sizes.samples()):
-            back, made = _analysis_at(
-                program, target, lambda program: (), sizes, point, {}, analysis.accepted, known, False, own=True
-            )
-            found = list(each_region(made.lowering.program, target, made))
-            regions.append([r.of_program(back) for r in found])
-    return zip(*regions, strict=True)
-
-
-def _unlike(
-    program: ExportedProgram, target: Target, analysis: Analysis, sizes: Sizes, known: Known
-) -> dict[Node, Rejected]:
-    """Nodes that become other operators at other sizes where a region ends, and by rewrites, or nothing at any size."""
-    points = [sizes.bound, *sizes.samples()]
-    names = {node.name: node for node in analysis.accepted}
-    found: dict[Node, Rejected] = {}
-    for same in _at_each(program, target, analysis, sizes, known):
-        results = zip(same[0].graph.outputs, same[0].outputs, strict=True)
-        found |= {node: _NOTHING_TO_DO for tensor, node in results if tensor in same[0].graph.inputs}
-        try:
-            _network(same[0].inputs, sizes, points, [region.graph for region in same])
-        except Differs as why:
-            if why.node in names:
-                found[names[why.node]] = Rejected(f"depends on a dynamic size: it {why.reason}", _FIX)
-    return found
 
 
 def lower_sizes(program: ExportedProgram, target: Target) -> Network:
@@ -116,62 +76,98 @@ def lower_sizes(program: ExportedProgram, target: Target) -> Network:
     sizes = Sizes.of(program) if target.compiler.sizes else None
     if sizes is None:
         return Network(lower(program, target))
-    points = [sizes.bound, *sizes.samples()]
-    graphs = [lower(sizes.at(program, point)[0], for_sizes(target)) for point in points]
+    varying = _Varying(program, _for_sizes(target), sizes)
+    graphs = [lower(sizes.at(program, point)[0], varying.target) for point in varying.points]
     try:
-        return _network(program.graph.find_nodes(op="placeholder"), sizes, points, graphs)
+        return varying.network(program.graph.find_nodes(op="placeholder"), graphs)
     except Differs as why:
         raise LoweringError(f"a part whose sizes vary {why}") from why
 
 
-def for_sizes(target: Target) -> Target:
+def _for_sizes(target: Target) -> Target:
     """The target, when graphs must be the same at all sizes."""
     return replace(target, preferences=replace(target.preferences, square_images=False))
 
 
-def _network(inputs: Sequence[Node], sizes: Sizes, points: Sequence[Point], graphs: Sequence[Graph]) -> Network:
-    """Of what a network's inputs say of the symbols, the graphs at different values; the first is the largest.
+@dataclass(frozen=True)
+class _Varying:
+    """A program whose sizes vary, for a target (``_for_sizes``)."""
 
-    Raises:
-        Differs: the graphs differ in more than sizes.
-    """
-    said = {size_symbol(size) for node in inputs for size in symbolic_sizes(node)}
-    symbols = tuple(symbol for symbol in sizes.symbols if symbol.name in said)
-    own: list[Point] = [{symbol.name: point[symbol.name] for symbol in symbols} for point in points]
-    Dependence(own, sizes.least).check(graphs)
-    different = [i for i, point in enumerate(own) if point not in own[:i]]
-    return Network(graphs[0], symbols, [(own[i], graphs[i]) for i in different[1:]])
+    program: ExportedProgram
+    target: Target
+    sizes: Sizes
+    known: Known = NOTHING
 
+    @property
+    def points(self) -> list[Point]:
+        """Where it is lowered, the largest sizes first."""
+        return [self.sizes.bound, *self.sizes.samples()]
 
-def _analysis_at(
-    program: ExportedProgram,
-    target: Target,
-    checks: Checks,
-    sizes: Sizes,
-    point: Point,
-    refused: Mapping[Node, Rejected],
-    accepted: Mapping[Node, int] | None,
-    known: Known,
-    editable: bool,
-    own: bool = False,
-    earlier: Analysis | None = None,
-) -> tuple[dict[Node, Node], Analysis]:
-    """The analysis at one point, of the program, or of the copy (``own``); and the node of each copy.
+    def analysis(
+        self,
+        point: Point,
+        checks: Checks,
+        refused: Mapping[Node, Rejected],
+        accepted: Mapping[Node, int] | None,
+        *,
+        editable: bool = False,
+        own: bool = False,
+        earlier: Analysis | None = None,
+    ) -> tuple[dict[Node, Node], Analysis]:
+        """The analysis at one point, of the program, or of the copy (``own``); and the node of each copy.
 
-    Args:
-        refused: nodes to refuse.
-        accepted: refuse all but these; None: none for that.
-        earlier: the analysis at this point of which some nodes were refused then; not to be used any more.
-    """
-    twin, twins = sizes.at(program, point)
-    back = {new: old for old, new in twins.items()}
+        Args:
+            refused: nodes to refuse.
+            accepted: refuse all but these; None: none for that.
+            earlier: the analysis at this point of which some nodes were refused then; not to be used any more.
+        """
+        twin, twins = self.sizes.at(self.program, point)
+        back = {new: old for old, new in twins.items()}
 
-    def check(node: Node) -> Rejected | None:
-        old = back[node]
-        return refused.get(old) or (None if accepted is None or old in accepted else _OUTSIDE)
+        def check(node: Node) -> Rejected | None:
+            old = back[node]
+            return refused.get(old) or (None if accepted is None or old in accepted else _OUTSIDE)
 
-    made = analyse(twin, target, [*checks(twin), check], known=known, editable=editable, earlier=earlier)
-    return back, made if own else made.of_copy(program, back)
+        all_checks = [*checks(twin), check]
+        made = analyse(twin, self.target, all_checks, known=self.known, editable=editable, earlier=earlier)
+        return back, made if own else made.of_copy(self.program, back)
+
+    def regions(self, analysis: Analysis) -> Iterator[tuple[Region, ...]]:
+        """Each region as it is at every point, the largest first."""
+        regions: list[list[Region]] = []
+        with kept_varying(self.program):
+            for point in self.points:
+                back, made = self.analysis(point, lambda program: (), {}, analysis.accepted, own=True)
+                found = list(each_region(made.lowering.program, self.target, made))
+                regions.append([r.of_program(back) for r in found])
+        return zip(*regions, strict=True)
+
+    def unlike(self, analysis: Analysis) -> dict[Node, Rejected]:
+        """Nodes that become others at other sizes where a region ends, and by rewrites, or nothing at any size."""
+        names = {node.name: node for node in analysis.accepted}
+        found: dict[Node, Rejected] = {}
+        for same in self.regions(analysis):
+            results = zip(same[0].graph.outputs, same[0].outputs, strict=True)
+            found |= {node: _NOTHING_TO_DO for tensor, node in results if tensor in same[0].graph.inputs}
+            try:
+                self.network(same[0].inputs, [region.graph for region in same])
+            except Differs as why:
+                if why.node in names:
+                    found[names[why.node]] = Rejected(f"depends on a dynamic size: it {why.reason}", _FIX)
+        return found
+
+    def network(self, inputs: Sequence[Node], graphs: Sequence[Graph]) -> Network:
+        """Of what a network's inputs say of the symbols, the graphs at the points.
+
+        Raises:
+            Differs: the graphs differ in more than sizes.
+        """
+        said = {size_symbol(size) for node in inputs for size in symbolic_sizes(node)}
+        symbols = tuple(symbol for symbol in self.sizes.symbols if symbol.name in said)
+        own: list[Point] = [{symbol.name: point[symbol.name] for symbol in symbols} for point in self.points]
+        Dependence(own, self.sizes.least).check(graphs)
+        different = [i for i, point in enumerate(own) if point not in own[:i]]
+        return Network(graphs[0], symbols, [(own[i], graphs[i]) for i in different[1:]])
 
 
 def _unsaid(analysis: Analysis) -> dict[Node, Rejected]:
