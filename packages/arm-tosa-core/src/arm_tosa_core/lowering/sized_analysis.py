@@ -76,7 +76,7 @@ def lower_sizes(program: ExportedProgram, target: Target) -> Network:
     sizes = Sizes.of(program) if target.compiler.sizes else None
     if sizes is None:
         return Network(lower(program, target))
-    varying = _Varying(program, _for_sizes(target), sizes)
+    varying = _Varying(program, _for_sizes(target), sizes, NOTHING)
     graphs = [lower(sizes.at(program, point)[0], varying.target) for point in varying.points]
     try:
         return varying.network(program.graph.find_nodes(op="placeholder"), graphs)
@@ -96,7 +96,7 @@ class _Varying:
     program: ExportedProgram
     target: Target
     sizes: Sizes
-    known: Known = NOTHING
+    known: Known
 
     @property
     def points(self) -> list[Point]:
