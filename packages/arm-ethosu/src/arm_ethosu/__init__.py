@@ -10,19 +10,11 @@ from typing import TYPE_CHECKING
 from arm_tosa_core.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .backend import EthosUBackend
-    from .compile_spec import EthosUCompileSpec
-    from .external_blocks import VelaExternalBlockPlacements
-    from .partitioner import EthosUPartitioner
-    from .quantizer import EthosUQuantizer
-
-__all__ = [
-    "EthosUBackend",
-    "EthosUCompileSpec",
-    "EthosUPartitioner",
-    "EthosUQuantizer",
-    "VelaExternalBlockPlacements",
-]
+    from .backend import EthosUBackend as EthosUBackend
+    from .compile_spec import EthosUCompileSpec as EthosUCompileSpec
+    from .external_blocks import VelaExternalBlockPlacements as VelaExternalBlockPlacements
+    from .partitioner import EthosUPartitioner as EthosUPartitioner
+    from .quantizer import EthosUQuantizer as EthosUQuantizer
 
 _HOME = {
     "EthosUBackend": "backend",
@@ -32,4 +24,5 @@ _HOME = {
     "VelaExternalBlockPlacements": "external_blocks",
 }
 
+__all__ = sorted(_HOME)
 __getattr__, __dir__ = lazy_names(__name__, _HOME, globals())

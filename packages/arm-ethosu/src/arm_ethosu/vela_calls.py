@@ -68,10 +68,10 @@ class VelaCalls:
 
     def timing(self, payload: bytes, tosa: bytes | None) -> TimeEstimate:
         """How long a payload takes, by the timing model."""
-        from . import vela
+        from . import comparison
         from .timing.payload_time import time_payload
 
-        again = partial(vela.compile, **self.options) if self.schedule == "deep" else self._searched
+        again = partial(comparison.compile, **self.options) if self.schedule == "deep" else self._searched
         return time_payload(payload, tosa, self.options, again)
 
     def with_names(self, payloads: Sequence[bytes], file: str | None) -> WithNames:
@@ -88,17 +88,14 @@ class VelaCalls:
         return figures_of(output, **places, is_cache=self.is_cache)
 
     def _compiled(self, tosa: bytes, artifacts: str | None) -> VelaOutput:
-        from . import comparison
         from .schedule.compilation import compile_deep
 
         folder = Path(artifacts) if artifacts else None
-        output = None
-        if self.schedule == "deep":
-            output = compile_deep(tosa, artifacts=folder, compile=comparison.compile, **self.options)
-        return output or self._searched(tosa, artifacts=folder)
+        output = compile_deep(tosa, artifacts=folder, **self.options) if self.schedule == "deep" else None
+        return output or self._searched(tosa, folder)
 
-    def _searched(self, tosa: bytes, **others: Any) -> VelaOutput:
+    def _searched(self, tosa: bytes, artifacts: Path | None = None) -> VelaOutput:
         from . import sram_search
 
-        options = {**self.options, **others}
+        options = {**self.options, "artifacts": artifacts}
         return sram_search.compile(tosa, sram_budget=self.sram_budget, is_cache=self.is_cache, **options)

@@ -10,26 +10,17 @@ from typing import TYPE_CHECKING
 from arm_tosa_core.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .backend import VgfBackend
-    from .compile_spec import VgfCompileSpec
-    from .extract import extract_vgf
-    from .partitioner import VgfPartitioner
-    from .quantizer import VgfQuantizer, get_vgf_snorm_quantization_config
-    from .shaders import Buffer, Image, Sampler, Shader, shader
-
-__all__ = [
-    "Buffer",
-    "Image",
-    "Sampler",
-    "Shader",
-    "VgfBackend",
-    "VgfCompileSpec",
-    "VgfPartitioner",
-    "VgfQuantizer",
-    "extract_vgf",
-    "get_vgf_snorm_quantization_config",
-    "shader",
-]
+    from .backend import VgfBackend as VgfBackend
+    from .compile_spec import VgfCompileSpec as VgfCompileSpec
+    from .extract import extract_vgf as extract_vgf
+    from .partitioner import VgfPartitioner as VgfPartitioner
+    from .quantizer import VgfQuantizer as VgfQuantizer
+    from .quantizer import get_vgf_snorm_quantization_config as get_vgf_snorm_quantization_config
+    from .shaders import Buffer as Buffer
+    from .shaders import Image as Image
+    from .shaders import Sampler as Sampler
+    from .shaders import Shader as Shader
+    from .shaders import shader as shader
 
 _HOME = {
     "Buffer": "shaders",
@@ -45,4 +36,5 @@ _HOME = {
     "get_vgf_snorm_quantization_config": "quantizer",
 }
 
+__all__ = sorted(_HOME)
 __getattr__, __dir__ = lazy_names(__name__, _HOME, globals())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -20,58 +20,48 @@ from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_tosa_core.tosa.verifier import verify
 
-from .. import vela
 from ..accelerators import DEFAULTS, family_of
+from ..comparison import compile
 from ..constraints import checks_for
 from ..rewrites import rewrites_for
 from ..rewrites.conv2d_in_parts import conv2d_in_parts
+from ..vela import VelaOutput
 from ..vela_ini import VelaIni, locate
 from .costs import memories, velas_costs
 from .deep import NothingToPrefetchWarning, Outcome, prefetched
 from .verification import Unproved
 
-_DEBUG_DB = "--enable-debug-db"
-Compile = Callable[..., vela.VelaOutput]
 
-
-def scheduled(
-    tosa: bytes, *, artifacts: Path | None = None, compile: Compile = vela.compile, **options: Any
-) -> tuple[vela.VelaOutput, Outcome]:
+def scheduled(tosa: bytes, *, artifacts: Path | None = None, **options: Any) -> tuple[VelaOutput, Outcome]:
     """What Vela made of a TOSA flatbuffer, with constants prefetched, and the plan of that.
 
     Convolutions with many weights are in parts where that takes fewer cycles as a whole.
 
     Args:
-        artifacts, options: those of ``vela.compile``; errors are its as well.
+        artifacts, options: those of ``comparison.compile``; errors are its as well.
     """
-    best = whole = _scheduled(tosa, artifacts, compile, options)
+    best = whole = _scheduled(tosa, artifacts, options)
     if not whole[1].waits:
         return whole
     others = in_parts(tosa, options["accelerator"])
     with ThreadPoolExecutor() as pool:
-        for other, attempt in zip(
-            others, pool.map(partial(_attempted, compile=compile, options=options), others), strict=True
-        ):
+        for other, attempt in zip(others, pool.map(partial(_attempted, options=options), others), strict=True):
             if attempt and attempt[0].cycles < best[0].cycles and attempt[0].sram_kib <= whole[0].sram_kib:
                 best, tosa = attempt, other
-    return best if best is whole or artifacts is None else _scheduled(tosa, artifacts, compile, options)
+    return best if best is whole or artifacts is None else _scheduled(tosa, artifacts, options)
 
 
-def _attempted(tosa: bytes, compile: Compile, options: Mapping[str, Any]) -> tuple[vela.VelaOutput, Outcome] | None:
+def _attempted(tosa: bytes, options: Mapping[str, Any]) -> tuple[VelaOutput, Outcome] | None:
     """None where Vela does not take it."""
     with TemporaryDirectory(prefix="arm-ethosu-") as folder:
         try:
-            return _scheduled(tosa, Path(folder), compile, options)
+            return _scheduled(tosa, Path(folder), options)
         except ToolError:
             return None
 
 
-def _scheduled(
-    tosa: bytes, artifacts: Path | None, compile: Compile, options: Mapping[str, Any]
-) -> tuple[vela.VelaOutput, Outcome]:
-    flags = options.get("flags", ())
-    with_debug_db = {**options, "flags": [*flags, *(() if _DEBUG_DB in flags else (_DEBUG_DB,))]}
-    output = compile(tosa, artifacts=artifacts, **with_debug_db)
+def _scheduled(tosa: bytes, artifacts: Path | None, options: Mapping[str, Any]) -> tuple[VelaOutput, Outcome]:
+    output = compile(tosa, artifacts=artifacts, **options)
     family, ini = family_of(options["accelerator"]), VelaIni(locate(options["config"]))
     where = memories(ini, options["system_config"], options["memory_mode"], family)
     try:
@@ -89,8 +79,8 @@ def _scheduled(
     return replace(output, arrays=arrays, debug_db="", summary={**output.summary, "cycles_total": cycles}), outcome
 
 
-def compile_deep(tosa: bytes, **arguments: Any) -> vela.VelaOutput | None:
-    """Like ``vela.compile``, with constants prefetched; estimated cycles are Vela's less those of the time hidden.
+def compile_deep(tosa: bytes, **arguments: Any) -> VelaOutput | None:
+    """``comparison.compile`` with constants prefetched; estimated cycles are Vela's less those of the time hidden.
 
     Returns:
         None where nothing is to be gained.

@@ -24,7 +24,7 @@ _OTHERS = "(no operator of the graph)"
 
 
 def time_payload(
-    payload: bytes, tosa: bytes | None, options: Mapping[str, Any], again: Callable[..., VelaOutput]
+    payload: bytes, tosa: bytes | None, options: Mapping[str, Any], again: Callable[[bytes], VelaOutput]
 ) -> TimeEstimate:
     """How long a payload takes.
 
@@ -33,7 +33,7 @@ def time_payload(
         tosa: the graph that it was compiled from: Vela compiles it once more, to tell which commands are whose.
         options: arguments of ``vela.compile`` but for the flatbuffer; those of the payload's own accelerator count
             where it was compiled for another one.
-        again: compiles a flatbuffer, with ``flags``, as the payload was.
+        again: compiles a flatbuffer as the payload was; writes a debug database.
 
     Raises:
         UsageError: it is no such payload.
@@ -42,7 +42,7 @@ def time_payload(
     commands = unpack(payload)["cmd_data"]
     accelerator = accelerator_of(commands) or options["accelerator"]
     system = _system(accelerator, options)
-    asked = _ask(tosa, options, again) if tosa is not None and accelerator == options["accelerator"] else None
+    asked = _ask(tosa, again) if tosa is not None and accelerator == options["accelerator"] else None
     timeline = estimate_stream(commands, accelerator, system, asked.layers.kernels if asked is not None else ())
     if asked is None or tosa is None or len(asked.layers.kernels) != _kernel_count(commands):
         return TimeEstimate(timeline.cycles, timeline.clock, system.name, spans=_spans(timeline))
@@ -69,9 +69,8 @@ class _Asked:
     cycles: float
 
 
-def _ask(tosa: bytes, options: Mapping[str, Any], again: Callable[..., VelaOutput]) -> _Asked:
-    flags = [*options["flags"], *([] if FLAG in options["flags"] else [FLAG])]
-    output = again(tosa, flags=flags)
+def _ask(tosa: bytes, again: Callable[[bytes], VelaOutput]) -> _Asked:
+    output = again(tosa)
     if not output.debug_db:
         raise ToolError("vela", f"wrote no debug database, although asked with {FLAG}")
     return _Asked(read_layers(output.debug_db, output.arrays["cmd_data"]), output.cycles)
