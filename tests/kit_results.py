@@ -66,6 +66,9 @@ def _git(*arguments: str) -> str:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("arm-tosa")
+    group.addoption(
+        "--arm-flow", choices=("fast", "ordinary"), default="fast", help="the flow that networks go through"
+    )
     group.addoption("--kit-results", metavar="FILE", type=Path, help="write counts of a run of the kit here, as JSON")
 
 

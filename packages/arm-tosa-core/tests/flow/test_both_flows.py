@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -10,17 +11,19 @@ from typing import Any
 
 import pytest
 import torch
+from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.operator_support import DontPartition
 from flow_kit import Lowered, Net, export, lower, quantize
 from program_kit import PROGRAMS, Program, X, Y, accumulate, cache
 from torch.export import ExportedProgram
 
-from arm_tosa_core import TosaCompileSpec
+from arm_tosa_core import NothingDelegatedWarning, TosaCompileSpec, TOSAPartitioner
+from arm_tosa_core.compat.executorch import edge_config
 from arm_tosa_core.flow.edge import lower_to_edge
+from arm_tosa_core.lowering.exported_program import copy_program
 from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.testing.case import SCHEMES, Apply, OpCase
 from arm_tosa_core.testing.cases import CASES
-from arm_tosa_core.testing.flows import assert_flows_agree
 from arm_tosa_core.testing.harness import exported
 
 NUMBERS = {"aten.fill", "aten.full_like", "aten.full", "aten._to_copy"}
@@ -46,6 +49,30 @@ def assert_equal(fast: Lowered, ordinary: Lowered, *inputs: torch.Tensor) -> Non
     for ours, theirs in zip(fast.run(*inputs), ordinary.run(*inputs), strict=True):
         assert ours.dtype == theirs.dtype and ours.stride() == theirs.stride()
         assert torch.equal(ours, theirs)
+
+
+def assert_flows_agree(program: ExportedProgram, spec: TosaCompileSpec, *inputs: torch.Tensor) -> None:
+    """As many delegates, and the same outputs bit for bit."""
+    partitioner = TOSAPartitioner(spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingDelegatedWarning)
+        fast = Lowered(*lower_to_edge(program, spec))
+        edge = to_edge_transform_and_lower(
+            copy_program(program),  # it takes constants out of its argument
+            partitioner=[partitioner],
+            compile_config=edge_config(),
+        )
+    assert partitioner.report is not None
+    ordinary = Lowered(edge, partitioner.report)
+    assert len(fast.payloads) == len(ordinary.payloads)
+    results = []
+    with torch.random.fork_rng():
+        for lowered in (fast, ordinary):
+            torch.manual_seed(0)  # for operators that draw
+            results.append(lowered.run(*inputs))
+    for ours, theirs in zip(*results, strict=True):
+        assert ours.dtype == theirs.dtype
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0, equal_nan=True)
 
 
 def written(_: Net, x: torch.Tensor, position: int = 0) -> tuple[torch.Tensor, ...]:
@@ -104,7 +131,7 @@ def test_results_without_elements_are_constants(scheme: str) -> None:
     target = find_target("tosa")
     spec = TosaCompileSpec(target.tosa_spec)
     program = exported(Apply(_with_nothing), (X,), spec, scheme)
-    assert_flows_agree(program, spec, target, (X,))
+    assert_flows_agree(program, spec, X)
     _, report = lower_to_edge(program, spec)
     assert {"aten.relu.default", "aten.mul.Tensor"} <= {row.target for row in report.delegated}
 
@@ -119,13 +146,15 @@ def test_parts_of_what_stays_outside_are_decomposed_in_turn() -> None:
     assert_equal(fast, ordinary, X)
 
 
-SAMPLE = [(case, SCHEMES[i % len(SCHEMES)]) for i, case in enumerate(CASES[::40])]
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A sample of the conformance kit; with ``--arm-flow=ordinary`` all of it."""
+    if "case" in metafunc.fixturenames:
+        rows = [(case, SCHEMES[i % len(SCHEMES)]) for i, case in enumerate(CASES[::40])]
+        if metafunc.config.getoption("--arm-flow") == "ordinary":
+            rows = [(case, scheme) for case in CASES for scheme in SCHEMES]
+        metafunc.parametrize(("case", "scheme"), rows, ids=[f"{case.name}-{scheme}" for case, scheme in rows])
 
 
-@pytest.mark.parametrize(("case", "scheme"), SAMPLE, ids=[f"{case.name}-{scheme}" for case, scheme in SAMPLE])
 def test_flows_agree_on_operators(case: OpCase, scheme: str) -> None:
-    """A sample; ``pytest --arm-flow=ordinary --pyargs arm_tosa_core.testing`` compares all of them."""
-    target = find_target("tosa")
-    spec = TosaCompileSpec(target.tosa_spec)
-    program = exported(case.module(), case.example(0), spec, scheme)
-    assert_flows_agree(program, spec, target, case.example(1))
+    spec = TosaCompileSpec(find_target("tosa").tosa_spec)
+    assert_flows_agree(exported(case.module(), case.example(0), spec, scheme), spec, *case.example(1))

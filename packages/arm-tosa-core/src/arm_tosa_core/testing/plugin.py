@@ -31,12 +31,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--arm-seed", metavar="TEXT", help="which cases --arm-sample takes; default: the date (UTC)")
     group.addoption("--arm-validate", action="store_true", help="have tosa-opt judge each graph (slower)")
     group.addoption("--arm-verify-rewrites", action="store_true", help="verify graphs after each rewrite (slower)")
-    group.addoption(
-        "--arm-flow",
-        choices=("fast", "ordinary"),
-        default="fast",
-        help="ordinary: also lower each case through ExecuTorch, and compare bit for bit (much slower)",
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -16,7 +16,6 @@ from ..plugin.entry_points import target as find_target
 from ..plugin.target import Target
 from .case import SCHEMES, OpCase
 from .cases import CASES
-from .flows import assert_flows_agree
 from .harness import Execution, delegated, exported_case, left_outside
 from .plugin import REFUSALS
 from .verified_rewrites import verified_rewrites
@@ -72,7 +71,6 @@ def test_operator(case: OpCase, scheme: str, request: pytest.FixtureRequest) -> 
             scheme,
             find_target(option("--arm-target")),
             validate=option("--arm-validate"),
-            ordinary=option("--arm-flow") == "ordinary",
             refusal=request.config.stash[REFUSALS].get(row_id(case, scheme)),
         )
 
@@ -83,7 +81,6 @@ def check_case(
     target: Target,
     *,
     validate: bool = False,
-    ordinary: bool = False,
     refusal: str | None = None,
 ) -> None:
     """Fails unless the target takes the whole case with the results of eager PyTorch, or refuses it as the row says.
@@ -92,15 +89,11 @@ def check_case(
 
     Args:
         validate: have ``tosa-opt`` judge each graph.
-        ordinary: also lower the case through ExecuTorch's own flow, and compare with the fast flow.
         refusal: a part of the reason with which the target's own checks must refuse the row; None: they must take it.
     """
     spec = target.tosa_spec
-    compile_spec = compile_spec_for(target, {})
-    program = exported_case(case, compile_spec, scheme)
+    program = exported_case(case, compile_spec_for(target, {}), scheme)
     run = Execution(program, target, check=validate)
-    if ordinary:
-        assert_flows_agree(program, compile_spec, target, case.example(1))
     reasons = [str(why) for why in run.analysis.rejected.values()]
     if scheme in case.refuses:
         not_for_float = spec.support_float() or case.refuses.get("fp32") == case.refuses[scheme]  # float is not lacking
