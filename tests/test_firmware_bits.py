@@ -20,9 +20,9 @@ from arm_tosa_core import lower
 from arm_tosa_core.cli.main import app
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.exir.pte_steps import method
-from arm_tosa_core.testing.tools import require
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.loader import load
+from build_tools import require
 from firmware_words import NET_INPUTS, WORDS, deployed_words, invoke, net_pte
 
 ethosu = pytest.importorskip("arm_runtime.ethosu")

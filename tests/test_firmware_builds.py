@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from arm_ethosu.firmware.c_text import FOLDER
-from arm_tosa_core.testing.tools import require
 from benchmarks.firmware_size import code_sizes
+from build_tools import require
 from firmware_words import deployed_words, invoke, net_pte
 
 CONFIGURE = ["cmake", "--preset", "board", "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON"]

@@ -15,7 +15,7 @@ import torch
 from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core import lower
 from arm_tosa_core.testing.harness import exported
-from arm_tosa_core.testing.tools import require
+from build_tools import require
 from firmware_words import NET_INPUTS, invoke, net_pte
 
 RUNTIME = Path(__file__).resolve().parents[1] / "packages" / "arm-runtime-cpp"

@@ -9,7 +9,7 @@ import pytest
 
 from arm_ethosu.firmware.memory import arena_bytes
 from arm_ethosu.firmware.program import model_of
-from arm_tosa_core.testing.tools import require
+from build_tools import require
 from firmware_networks import NETWORKS, TARGET, deploy, program, verify
 
 pytest.importorskip("arm_runtime.ethosu")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arm_tosa_core.testing.tools import require
+from build_tools import require
 from firmware_words import deployed_words, invoke, net_pte
 
 pytest.importorskip("arm_runtime.ethosu")

@@ -19,7 +19,7 @@ from arm_ethosu.firmware.program import model_of
 from arm_tosa_core import lower
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.testing.harness import exported
-from arm_tosa_core.testing.tools import require
+from build_tools import require
 
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 

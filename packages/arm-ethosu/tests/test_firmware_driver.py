@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from arm_ethosu.firmware.c_text import FOLDER
-from arm_tosa_core.testing.tools import require
+from build_tools import require
 
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 #: The declarations of the driver's headers that firmware uses.

@@ -13,7 +13,7 @@ from firmware_kit import words_program
 from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.firmware.formats import FORMATS, project
 from arm_tosa_core.support.errors import UsageError
-from arm_tosa_core.testing.tools import require
+from build_tools import require
 
 #: What Zephyr's build defines before it reads a module, as far as ours uses it.
 ZEPHYR = """

@@ -13,13 +13,13 @@ import pytest
 from arm_ethosu.firmware.c_text import FOLDER, c_type, number
 from arm_ethosu.firmware.kernels import KERNELS, why_not
 from arm_ethosu.firmware.kernels.kernel import Functions, constant
-from arm_tosa_core.testing.tools import require
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op
 from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
+from build_tools import require
 
 B, I8, I16, I32, I48 = DType.BOOL, DType.INT8, DType.INT16, DType.INT32, DType.INT48
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16+doubleround")

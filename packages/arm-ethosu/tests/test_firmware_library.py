@@ -19,7 +19,7 @@ from arm_ethosu.firmware.memory import arena_bytes
 from arm_ethosu.firmware.model import identifier
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError
-from arm_tosa_core.testing.tools import require
+from build_tools import require
 
 STATUS = ["OK", "NULL_POINTER", "NOT_INITIALIZED", "ARENA_TOO_SMALL", "ARENA_MISALIGNED", "NPU_FAILED"]
 

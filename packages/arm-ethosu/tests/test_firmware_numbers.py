@@ -14,7 +14,7 @@ from firmware_kit import WARNINGS
 from arm_ethosu.firmware.c_text import FOLDER, float_text
 from arm_ethosu.firmware.model import Port
 from arm_ethosu.firmware.ports import as_integers, real
-from arm_tosa_core.testing.tools import require
+from build_tools import require
 
 
 def test_reals_become_the_integers_of_executorch(tmp_path: Path) -> None:

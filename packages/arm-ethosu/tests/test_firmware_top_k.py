@@ -11,7 +11,7 @@ import pytest
 from firmware_kit import WARNINGS
 
 from arm_ethosu.firmware.c_text import FOLDER
-from arm_tosa_core.testing.tools import require
+from build_tools import require
 
 
 @pytest.mark.parametrize("kind", ["int8", "int16"])
