@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from arm_tosa_core.plugin.health import release
 from arm_tosa_core.rewrites.cycle_estimate import CycleEstimate
-from arm_tosa_core.support.errors import ToolError
-from arm_tosa_core.support.external_tools import find_tool
 
 from . import estimate_cache, vela
 from .vela_ini import locate
@@ -24,23 +21,11 @@ def key(tosa: bytes, options: Mapping[str, Any]) -> str | None:
         options: of the runs; ``config`` is a configuration file, which counts by its contents, and
             ``timeout`` does not count.
     """
-    if (release := _release()) is None:
+    if (vela_release := release("vela", "ethos-u-vela")) is None:
         return None
     settings = sorted((name, value) for name, value in options.items() if name not in ("timeout", "config"))
     config = hashlib.sha256(locate(options["config"]).read_bytes()).hexdigest()
-    return hashlib.sha256(repr([release, *settings, config]).encode() + tosa).hexdigest()
-
-
-def _release() -> str | None:
-    """The release of the installed Vela; None: it is not installed."""
-    try:
-        executable = find_tool("vela", package="ethos-u-vela")
-    except ToolError:
-        return None
-    try:
-        return version("ethos-u-vela")
-    except PackageNotFoundError:  # it is that of another environment
-        return f"{executable} {os.stat(executable).st_mtime_ns}"
+    return hashlib.sha256(repr([vela_release, *settings, config]).encode() + tosa).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from arm_tosa_core.plugin.health import release
 from arm_tosa_core.rewrites.cycle_estimate import CycleEstimate
 from arm_tosa_core.rewrites.graph_parts import Surroundings
 from arm_tosa_core.support import passing
 from arm_tosa_core.support.errors import ToolError
-from arm_tosa_core.support.external_tools import find_tool
 
 from .model_converter import PACKAGE, convert
 from .nx_estimator import NxEstimator, find_program
@@ -41,7 +39,7 @@ class NxCycles(CycleEstimate):
 
     def key(self, tosa: bytes, beside: Mapping[str, Any] | None = None) -> str | None:
         """As of ``CycleEstimate``."""
-        program, converter = find_program(), _converter()
+        program, converter = find_program(), release("model-converter", PACKAGE)
         if program is None or converter is None:
             return None
         parts = [NxEstimator.of(program, self.system).identity, converter, self.flags, sorted((beside or {}).items())]
@@ -61,15 +59,3 @@ class NxCycles(CycleEstimate):
         except ToolError as error:
             passing.note(error)
             return None
-
-
-def _converter() -> str | None:
-    """The release of the installed model converter; None: it is not installed."""
-    try:
-        executable = find_tool("model-converter", package=PACKAGE)
-    except ToolError:
-        return None
-    try:
-        return version(PACKAGE)
-    except PackageNotFoundError:  # it is that of another environment
-        return f"{executable} {os.stat(executable).st_mtime_ns}"

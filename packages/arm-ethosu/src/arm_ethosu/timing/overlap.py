@@ -7,7 +7,8 @@ The rules, and where they are from:
   ``max_outstanding_dma``).
 - KERNEL_WAIT n and DMA_WAIT n hold the commands behind them until at most n are unfinished (Vela: ``ethos_u55_regs``).
 - Kernels begin in order. With BLOCKDEP 0 one begins when the one before has ended, with BLOCKDEP n when at most n of
-  its blocks are unfinished (Vela: ``calc_blockdep``). The MAC array does one kernel at a time.
+  its blocks are unfinished (Vela: ``calc_blockdep``). The MAC array does one kernel at a time, and kernels end in
+  order.
 - Transfers run one after the other; the latency of the memory is paid for each.
 - Operations that ask more of a memory than it has share it: each gets the same part of what it would take alone. Arm
   publishes nothing of priorities; this is an assumption.
@@ -57,8 +58,9 @@ class _Phase(IntEnum):
     BEFORE = 1  # the first part of the input is read; the latency of a transfer
     READY = 2
     MAIN = 3
-    AFTER = 4  # the last block goes through the other stage
-    DONE = 5
+    SUMMED = 4  # the last block waits for the other stage
+    AFTER = 5  # it goes through that stage
+    DONE = 6
 
 
 class Running:
@@ -108,8 +110,10 @@ class Running:
             self.begin, self.left = now, self.before
         elif phase is _Phase.MAIN:
             self.main, self.left = now, self.natural
+        elif phase is _Phase.SUMMED:
+            self.main_end = now
         elif phase is _Phase.AFTER:
-            self.main_end, self.left = now, self.after
+            self.left = self.after
         elif phase is _Phase.DONE:
             self.end = now
         if phase in (_Phase.BEFORE, _Phase.MAIN, _Phase.AFTER) and self.left <= _SMALL:
@@ -169,11 +173,11 @@ class Overlap:
             if kernel.phase is _Phase.READY and self._may_work(before, kernel):
                 kernel.enter(_Phase.MAIN, self.now)
                 changed = True
-        if self.transfers and self.transfers[0].phase is _Phase.QUEUED:
-            self.transfers[0].enter(_Phase.BEFORE, self.now)
-            changed = True
-        if self.transfers and self.transfers[0].phase is _Phase.READY:
-            self.transfers[0].enter(_Phase.MAIN, self.now)
+            if kernel.phase is _Phase.SUMMED and _is_done(before):
+                kernel.enter(_Phase.AFTER, self.now)
+                changed = True
+        if self.transfers and self.transfers[0].phase in (_Phase.QUEUED, _Phase.READY, _Phase.SUMMED):
+            self.transfers[0].enter(_Phase(self.transfers[0].phase + 1), self.now)
             changed = True
         for queue in (self.kernels, self.transfers):
             while queue and queue[0].phase is _Phase.DONE:
@@ -182,19 +186,19 @@ class Overlap:
         return changed
 
     def _may_begin(self, before: Running | None, kernel: Running) -> bool:
-        if before is None or before.phase is _Phase.DONE:
+        if before is None or _is_done(before):
             return True
         if kernel.blockdep == 0:
             return False
-        return before.phase is _Phase.AFTER or (
+        return before.phase in (_Phase.SUMMED, _Phase.AFTER) or (
             before.phase is _Phase.MAIN and before.left <= _threshold(before, kernel) + _SMALL
         )
 
     def _may_work(self, before: Running | None, kernel: Running) -> bool:
         """One kernel at a time in the MAC array, and in the output stage where that works alone."""
-        if before is None or before.phase is _Phase.DONE:
+        if before is None or _is_done(before):
             return True
-        return kernel.uses_macs and before.phase is _Phase.AFTER
+        return kernel.uses_macs and before.phase in (_Phase.SUMMED, _Phase.AFTER)
 
     def _advance(self, active: Sequence[Running]) -> None:
         """To the next event."""
@@ -215,6 +219,10 @@ class Overlap:
         for before, kernel in zip(self.kernels, self.kernels[1:], strict=False):
             if kernel.phase is _Phase.QUEUED and kernel.blockdep and before.phase is _Phase.MAIN:
                 yield max(_SMALL, before.left - _threshold(before, kernel)) / speeds.get(before.number, 1.0)
+
+
+def _is_done(kernel: Running | None) -> bool:
+    return kernel is None or kernel.phase is _Phase.DONE
 
 
 def _threshold(before: Running, kernel: Running) -> float:

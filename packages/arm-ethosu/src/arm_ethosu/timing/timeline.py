@@ -71,17 +71,3 @@ class Timeline:
     clock: float
     spans: tuple[Span, ...]
     kernels: tuple[KernelTime, ...]
-
-    @property
-    def seconds(self) -> float:
-        """The cycles as time."""
-        return self.cycles / self.clock
-
-    def busy(self, unit: Unit) -> float:
-        """Cycles in which a unit has an operation."""
-        total, until = 0.0, 0.0
-        for span in self.spans:
-            if span.unit is unit and span.end > until:
-                total += span.end - max(span.begin, until)
-                until = span.end
-        return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -116,6 +117,18 @@ def version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:  # found on a path, not installed by pip
         return "version unknown"
+
+
+def release(executable: str, package: str) -> str | None:
+    """A text by which one release of a tool differs from others; None: it is not installed."""
+    try:
+        path = find_tool(executable, package=package)
+    except ToolError:
+        return None
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # it is that of another environment
+        return f"{path} {os.stat(path).st_mtime_ns}"
 
 
 def first_line(error: Exception) -> str:
