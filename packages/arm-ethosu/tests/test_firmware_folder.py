@@ -96,13 +96,23 @@ def test_nothing_is_written_through_a_link(link: str, tmp_path: Path) -> None:
     assert list(victim.iterdir()) == [] if link == "models" else victim.read_text() == "{}"
 
 
+PORT = {"name": "x", "shape": [1], "dtype": "int8", "program_dtype": "int8"}
+REFERENCE = {"steps": [], "taken": [], "given": [], "examples": []}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"name": "../../net"}, "a model is called"),
-        ({"inputs": [{"name": "../x"}]}, "KeyError|an input or output is called"),
-        ({"inputs": 3}, "TypeError"),
-        ({"reference": {"steps": [{"file": "/etc/passwd", "reads": [], "makes": []}]}}, "outside of the folder"),
+        ({"inputs": [{"name": "../x"}]}, "inputs has the fields .'name'"),
+        ({"inputs": [{**PORT, "name": "../x"}]}, "an input or output is called"),
+        ({"inputs": [{**PORT, "shape": [-1]}]}, "an input or output has the size -1"),
+        ({"inputs": [{**PORT, "dtype": "system(1)"}]}, "a type is called"),
+        ({"inputs": [{**PORT, "dtype": "int7"}]}, "TypeError: data type 'int7' not understood"),
+        ({"outputs": [{**PORT, "bounds": [0]}]}, "x has the bounds"),
+        ({"inputs": 3}, "inputs is 3"),
+        ({"reference": {**REFERENCE, "steps": [{"file": "/a", "reads": [], "makes": []}]}}, "outside of the folder"),
+        ({"reference": {**REFERENCE, "examples": ["../a"]}}, "outside of the folder"),
     ],
 )
 def test_what_a_manifest_says_is_checked(change: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -125,7 +135,7 @@ def test_a_folder_of_an_earlier_version_can_be_deployed_into(tmp_path: Path) -> 
     manifest.write_text(json.dumps(said))
     assert list(FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path).changed) == []
     manifest.write_text("{}")
-    with pytest.raises(UsageError, match=r"arm-firmware\.json is damaged: KeyError: 'board'\. Deploy into"):
+    with pytest.raises(UsageError, match=r"arm-firmware\.json is damaged: Manifest has the fields \[\]\. Deploy into"):
         FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
 
 

@@ -34,7 +34,7 @@ class Written:
 
 
 def write_folder(
-    folder: Path, files: Mapping[str, bytes], board: str, target: str, models: Sequence[DeployedModel]
+    folder: Path, files: Mapping[str, bytes], board: str, target: str, models: list[DeployedModel]
 ) -> Written:
     """Writes the files of a firmware, over those of an earlier one if the folder holds one.
 

@@ -23,8 +23,8 @@ class StoredStep:
     """A TOSA graph: its file in the firmware's folder, and the values that it reads and makes, by number."""
 
     file: str
-    reads: Sequence[int]
-    makes: Sequence[int]
+    reads: tuple[int, ...]
+    makes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class StoredReference:
         examples: the files of an example's inputs; none if there is no example.
     """
 
-    steps: Sequence[StoredStep]
-    taken: Sequence[Sequence[int]]
-    given: Sequence[int]
-    examples: Sequence[str]
+    steps: list[StoredStep]
+    taken: tuple[tuple[int, ...], ...]
+    given: tuple[int, ...]
+    examples: list[str]
 
 
 def stored(model: Model, example: Sequence[Array]) -> tuple[StoredReference | None, dict[str, bytes]]:
