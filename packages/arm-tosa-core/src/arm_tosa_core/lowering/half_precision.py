@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import torch
 
 from .op_builder import CompositeBuilder
+from .values import Value
 
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
 _HALVES = (torch.float16, torch.bfloat16)
@@ -44,6 +46,31 @@ def sum_in_float32(rule: _Rule) -> _Rule:
         return _widened(rule, dtypes.pop(), b, given, named)
 
     return cast(_Rule, wide)
+
+
+def number_in_float32(rule: _Rule) -> _Rule:
+    """As ``in_float32``, where the second operand is a number that 16 bits hold badly: float16 has 1e5 as inf."""
+
+    @functools.wraps(rule)
+    def wide(b: CompositeBuilder[Any], x: Any, y: Any) -> Any:
+        dtype, number = getattr(x, "dtype", None), _number(y)
+        if dtype not in _HALVES or number is None or not _is_lost(number, dtype):
+            return rule(b, x, y)
+        return _widened(rule, dtype, b, (x, y), {})
+
+    return cast(_Rule, wide)
+
+
+def _number(operand: Any) -> float | None:
+    """What the operand is where it is a number, not a tensor of 16 bits whose numbers are rounded already."""
+    if isinstance(operand, Value) and operand.rank == 0 and operand.const is not None and operand.dtype not in _HALVES:
+        return float(operand.const)
+    return operand if isinstance(operand, (int, float)) else None
+
+
+def _is_lost(number: float, dtype: torch.dtype) -> bool:
+    error = abs(torch.tensor(number, dtype=dtype).item() - number)
+    return math.isfinite(number) and error > torch.finfo(dtype).eps * abs(number)
 
 
 def _widened(

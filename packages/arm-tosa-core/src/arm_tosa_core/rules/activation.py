@@ -115,6 +115,7 @@ def rrelu(b: OpBuilder, x: Value, low: float = 1 / 8, high: float = 1 / 3, train
 
 
 @op("aten.threshold.default", quant=Q.STEPS)
+@in_float32
 def threshold(b: OpBuilder, x: Value, limit: float, number: float) -> Value:
     x = b.real_for_step_function(x)
     return b.SELECT(b.compare("GREATER_EQUAL", limit, x), number, x)  # NaN stays

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..lowering.half_precision import sum_in_float32
+from ..lowering.half_precision import number_in_float32, sum_in_float32
 from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Traits
@@ -46,6 +46,7 @@ def rsub(b: OpBuilder, x: Operand, y: Operand, alpha: float = 1) -> Value:
 
 
 @op("aten.mul.Tensor", "aten.mul.Scalar", quant=Q.PRODUCT, traits=Traits(arithmetic="mul", promotes=True))
+@number_in_float32
 def mul(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return b.wrapped("MUL", x, y)
 
