@@ -45,7 +45,7 @@ def _resized(
     target = size or [int(n * f) for n, f in zip(x.shape[2:], factors, strict=True) if f]
     axes = zip(x.shape[2:], target, factors, strict=True)
     (*y, y_offset, y_border), (*h, h_offset, h_border) = (_axis(*a, mode, align_corners) for a in axes)
-    if [*y, *h] == [1] * 4:
+    if [*target] == [*x.shape[2:]] and [*y, *h] == [1] * 4:
         return x
     return b.nchw(b.RESIZE(b.nhwc(x), [*y, *h], [y_offset, h_offset], [y_border, h_border], mode))
 

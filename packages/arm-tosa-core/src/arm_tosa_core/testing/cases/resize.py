@@ -45,6 +45,7 @@ CASES: list[OpCase] = [
     OpCase("upsample_bilinear2d/align_corners", _to("bilinear", (9, 7), align_corners=True), [_IMAGE]),
     OpCase("upsample_bilinear2d/align_corners, smaller", _to("bilinear", (3, 3), align_corners=True), [_IMAGE]),
     OpCase("upsample_bilinear2d/align_corners, one row", _to("bilinear", (1, 7), align_corners=True), [_IMAGE]),
+    OpCase("upsample_bilinear2d/align_corners, one pixel", _to("bilinear", (1, 1), align_corners=True), [_IMAGE]),
     OpCase("upsample_bilinear2d/align_corners, factor", _to("bilinear", factor=2, align_corners=True), [_IMAGE]),
     OpCase("upsample_bilinear2d/one pixel", _to("bilinear", (4, 6)), [(1, 3, 1, 1)]),
     OpCase("upsample_bilinear2d/one pixel, align_corners", _to("bilinear", (4, 6), align_corners=True), [(1, 3, 1, 1)]),
