@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from example_scripts import FOLDER
@@ -100,6 +103,35 @@ def test_upscaled_frames(tmp_path: Path) -> None:
     assert found, printed
     assert float(found[2]) > float(found[1]) + 1
     assert (tmp_path / "frames.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_vulkan_frame(tmp_path: Path) -> None:
+    """Its pictures are those that a session makes of the same scene."""
+    arm_runtime = pytest.importorskip("arm_runtime", reason="the example links its library: nox builds arm-runtime-cpp")
+    if shutil.which("c++") is None or not Path("/usr/include/vulkan/vulkan_raii.hpp").is_file():
+        pytest.skip("apt-get install g++ libvulkan-dev")
+    _run("vulkan_frame/network.py", "--width", "64", "--height", "36", "--steps", "20", "--out", tmp_path / "a.vgf")
+    cmake, program = str(Path(sys.executable).with_name("cmake")), tmp_path / "build" / "vulkan_frame"
+    glslang, package = Path(sys.executable).with_name("glslangValidator"), arm_runtime.FOLDER / "lib/cmake/arm_vgf"
+    settings = (f"-Darm_vgf_DIR={package}", f"-DGLSLANG={glslang}", "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON")
+    for step in (
+        [cmake, "-S", str(FOLDER / "vulkan_frame"), "-B", str(tmp_path / "build"), *settings],
+        [cmake, "--build", str(tmp_path / "build")],
+        [str(program), str(tmp_path / "a.vgf"), "5", str(tmp_path / "out")],
+    ):
+        done = subprocess.run(step, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    assert "64 x 36 to 128 x 72" in done.stdout and re.search(r"5 frames, ms each: scene [\d.]+, network", done.stdout)
+    scene = runpy.run_path(str(FOLDER / "vulkan_frame" / "network.py"))["scene"]
+    for number in (0, 4):
+        x = scene(64, 36, 0.05 * number).half().float().numpy()
+        (wanted,) = import_module("arm_runtime.vgf").run((tmp_path / "a.vgf").read_bytes(), [x])
+        header, texels = (tmp_path / f"out_{number:04d}.ppm").read_bytes().split(b"\n255\n", 1)
+        assert header == b"P6\n128 72"
+        picture = np.frombuffer(texels, np.uint8).reshape(72, 128, 3) / 255
+        # All but a few texels at edges of disks, where two ways of rounding decide for another.
+        away = np.abs(picture - wanted[0].clip(0, 1).transpose(1, 2, 0))
+        assert np.quantile(away, 0.98) < 0.01
 
 
 #: What each example must print, least SQNR in dB, and how many of its decisions must be as in float or right.

@@ -1,14 +1,7 @@
-# Finds ExecuTorch, and VGF::vgf of the VGF library: where executorch_DIR and VGF_DIR say, else in the Python on PATH.
+# Finds ExecuTorch: where executorch_DIR says, else in the Python on PATH.
 include("${CMAKE_CURRENT_LIST_DIR}/ArmRuntimePythonPackage.cmake")
 set(folder "")
 if(NOT executorch_DIR)
   arm_runtime_python_package(executorch folder)
 endif()
 find_package(executorch 1.5 QUIET CONFIG HINTS "${folder}")
-if(ARM_RUNTIME_VGF OR NOT DEFINED ARM_RUNTIME_VGF)
-  set(folder "")
-  if(NOT VGF_DIR)
-    arm_runtime_python_package(vgf_lib folder)
-  endif()
-  find_package(VGF QUIET CONFIG HINTS "${folder}/binaries")
-endif()

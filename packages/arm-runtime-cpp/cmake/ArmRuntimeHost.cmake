@@ -1,5 +1,5 @@
-# What hosts get: the model behind a C interface and, where there is ExecuTorch, the delegates as archives to link, one
-# shared library that registers them, and arm_runner.
+# What hosts get: the model behind a C interface, libarm_vgf and, where there is ExecuTorch, the delegates as archives to
+# link, one shared library that registers them, and arm_runner.
 
 find_package(Threads REQUIRED)
 add_library(arm_ethosu_model_c SHARED src/ethosu/model/c_api.cpp)
@@ -13,9 +13,12 @@ if(ARM_RUNTIME_INSTALL)
     FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp" PATTERN "c_api.cpp" EXCLUDE)
 endif()
 
-option(ARM_RUNTIME_VGF "Build VgfBackend; needs Vulkan's headers and the package ai-ml-sdk-vgf-library" ON)
+option(ARM_RUNTIME_VGF "Build libarm_vgf and VgfBackend; needs Vulkan's headers and the package ai-ml-sdk-vgf-library" ON)
 option(ARM_RUNTIME_REQUIRE_EXECUTORCH "Stop if there is no ExecuTorch to build the delegates for" OFF)
 include(ArmRuntimeDependencies)
+if(ARM_RUNTIME_VGF AND EXISTS "${PROJECT_SOURCE_DIR}/src/vgf/CMakeLists.txt")
+  add_subdirectory(src/vgf)
+endif()
 if(NOT executorch_FOUND)
   if(ARM_RUNTIME_REQUIRE_EXECUTORCH)
     message(FATAL_ERROR "The delegates need ExecuTorch 1.5: pip install executorch, and build with pip install "
@@ -61,27 +64,17 @@ endif()
 set(delegates arm_runtime_ethosu)
 set(archives arm_runtime_ethosu arm_ethosu_network arm_ethosu_model)
 
-if(ARM_RUNTIME_VGF AND EXISTS "${PROJECT_SOURCE_DIR}/src/vgf/CMakeLists.txt")
-  add_subdirectory(src/vgf)
-  set_target_properties(arm_runtime_vgf PROPERTIES EXPORT_NAME vgf_archive)
+if(TARGET arm_runtime_vgf)
   list(APPEND delegates arm_runtime_vgf)
-  list(APPEND archives arm_runtime_vgf arm_vgf_session arm_vgf_plan arm_vgf_program)
+  list(APPEND archives arm_runtime_vgf)
 endif()
 
 # Whole archives: what registers a delegate is a variable that nothing refers to.
 list(JOIN delegates "," whole)
 add_library(arm_runtime SHARED src/ethosu/delegate/payload_c_api.cpp)
 target_link_libraries(arm_runtime PRIVATE arm_ethosu_network "$<LINK_LIBRARY:WHOLE_ARCHIVE,${whole}>")
-# In a wheel, ExecuTorch's package lies beside ours.
-set_target_properties(arm_runtime PROPERTIES INSTALL_RPATH "$ORIGIN/../../executorch/lib")
-if(CMAKE_STRIP)
-  add_custom_target(library_size
-    COMMAND "${CMAKE_STRIP}" -o stripped.so "$<TARGET_FILE:arm_runtime>"
-    COMMAND "${CMAKE_COMMAND}" -DFILE=stripped.so -P "${PROJECT_SOURCE_DIR}/cmake/PrintSize.cmake"
-    DEPENDS arm_runtime
-    COMMENT "Bytes of the library arm_runtime, stripped"
-    VERBATIM)
-endif()
+# libarm_vgf lies beside it and, in a wheel, ExecuTorch's package beside ours.
+set_target_properties(arm_runtime PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/../../executorch/lib")
 
 add_executable(arm_runner src/runner/arm_runner.cpp src/runner/memory_order.cpp src/runner/npy.cpp)
 target_link_libraries(arm_runner PRIVATE

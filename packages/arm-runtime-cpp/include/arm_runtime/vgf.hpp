@@ -20,10 +20,12 @@
 #include <string>
 #include <vector>
 
+#define ARM_VGF_EXPORT __attribute__((visibility("default")))
+
 namespace arm_runtime::vgf {
 
 /// What went wrong, where, and what to do about it.
-class Error : public std::runtime_error {
+class ARM_VGF_EXPORT Error : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
@@ -43,10 +45,10 @@ enum class DataType : uint8_t {
 };
 
 /// "int8", "float32", ...
-const char* name_of(DataType type);
+ARM_VGF_EXPORT const char* name_of(DataType type);
 
 /// Bytes of an element.
-size_t size_of(DataType type);
+ARM_VGF_EXPORT size_t size_of(DataType type);
 
 /// A size that a run chooses, such as that of a batch.
 struct Symbol {
@@ -109,9 +111,9 @@ enum class EngineKind : uint8_t {
 };
 
 /// "native", "compute", "layer"; "any".
-const char* name_of(EngineKind engine);
+ARM_VGF_EXPORT const char* name_of(EngineKind engine);
 /// The engine of that name. Throws Error: there is none.
-EngineKind engine_named(const std::string& name);
+ARM_VGF_EXPORT EngineKind engine_named(const std::string& name);
 
 /// When the variants of kernels are timed, at a program's first load on a device, to run the
 /// fastest from then on. Outputs do not depend on it.
@@ -122,7 +124,7 @@ enum class Tuning : uint8_t {
 };
 
 /// The tuning of that name: "on", "off", "always"; "1" and "0" are on and off. Throws Error.
-Tuning tuning_named(const std::string& name);
+ARM_VGF_EXPORT Tuning tuning_named(const std::string& name);
 
 /// What Arm's neural accelerators count while a graph runs, where a device has
 /// VK_ARM_data_graph_neural_accelerator_statistics.
@@ -133,7 +135,7 @@ enum class Counting : uint8_t {
 };
 
 /// The mode of that name: "off", "0", "1". Throws Error.
-Counting counting_named(const std::string& name);
+ARM_VGF_EXPORT Counting counting_named(const std::string& name);
 
 /// What a neural accelerator tells of a graph. Its bytes have formats of the accelerator's own,
 /// which Arm's tools read.
@@ -171,7 +173,7 @@ struct Options {
 /// `ARM_VGF_DEVICE`, `ARM_VGF_ENGINE` (native, compute or layer), `ARM_VGF_TUNE` (see
 /// tuning_named), and `ARM_VGF_CACHE`, which may be empty, or else `arm_runtime` in $XDG_CACHE_HOME
 /// or ~/.cache. No other function reads these variables. Throws Error: no such engine or tuning.
-Options options_from_environment();
+ARM_VGF_EXPORT Options options_from_environment();
 
 /// What would run programs with these options.
 struct DeviceInfo {
@@ -180,10 +182,10 @@ struct DeviceInfo {
     std::string engine_reason;
 };
 /// Opens the device, which sessions with the same options then use. Throws Error, as Session does.
-DeviceInfo find_device(const Options& options);
+ARM_VGF_EXPORT DeviceInfo find_device(const Options& options);
 
 /// A loaded program, ready to run.
-class Session {
+class ARM_VGF_EXPORT Session {
   public:
     /// Checks and loads a program; `data` may go away afterwards.
     ///

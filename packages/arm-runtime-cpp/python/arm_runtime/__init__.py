@@ -6,7 +6,8 @@
     outputs = Runtime.get().load_program("model.pte").load_method("forward").execute([x])
 
 The delegates are ``EthosUBackend``, which runs what Vela compiled on a functional model of the accelerator, and
-``VgfBackend``, which runs VGF through Vulkan.
+``VgfBackend``, which runs VGF through Vulkan. Without the package ``executorch`` there are no delegates;
+``arm_runtime.vgf`` needs numpy alone.
 """
 
 from __future__ import annotations
@@ -21,15 +22,9 @@ __all__ = ["FOLDER", "LIBRARY"]
 
 
 def _executorch() -> list[Path]:
-    """The folders of ExecuTorch's libraries.
-
-    Raises:
-        ImportError: the executorch package is missing.
-    """
+    """The folders of ExecuTorch's libraries; none where the executorch package is missing."""
     spec = find_spec("executorch")
-    if spec is None:
-        raise ImportError("arm_runtime needs ExecuTorch: pip install 'executorch>=1.5,<1.6'")
-    return [Path(folder, "lib") for folder in spec.submodule_search_locations or ()]
+    return [Path(folder, "lib") for folder in (spec and spec.submodule_search_locations) or ()]
 
 
 def _load() -> ctypes.CDLL:
@@ -46,5 +41,17 @@ def _load() -> ctypes.CDLL:
 
 
 EXECUTORCH = _executorch()
-#: The library with the delegates, and their C interfaces (``include/arm_runtime/*_c.h``).
-LIBRARY = _load()
+if EXECUTORCH:
+    #: The library with the delegates, and the C interface ``include/arm_runtime/ethosu_payload_c.h``.
+    LIBRARY = _load()
+
+
+def __getattr__(name: str) -> ctypes.CDLL:
+    """What is not there without ExecuTorch.
+
+    Raises:
+        ImportError: it was asked for the library with the delegates.
+    """
+    if name == "LIBRARY":
+        raise ImportError("the delegates of arm_runtime need ExecuTorch: pip install 'executorch>=1.5,<1.6'")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

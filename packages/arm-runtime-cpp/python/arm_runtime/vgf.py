@@ -1,4 +1,4 @@
-"""Running a VGF by itself, without an ExecuTorch program around it."""
+"""Running a VGF by itself, without an ExecuTorch program around it. It needs numpy, and nothing of ExecuTorch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import LIBRARY
+from . import FOLDER
 from ._arrays import Array, plain
 from ._text import text
 
@@ -184,6 +184,8 @@ class _Call:
 
 _Handle = ctypes.c_void_p
 _Arguments = ctypes.POINTER(_Argument)
+#: ``libarm_vgf``, whose C interface is ``include/arm_runtime/vgf_c.h``.
+LIBRARY = ctypes.CDLL(str(FOLDER / "lib" / "libarm_vgf.so"))
 LIBRARY.arm_vgf_last_error.restype = ctypes.c_char_p
 LIBRARY.arm_vgf_find_device.argtypes = (ctypes.POINTER(_Options), ctypes.POINTER(_Device))
 LIBRARY.arm_vgf_open.restype = _Handle

@@ -30,8 +30,8 @@ bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
 class ComputeEngine final : public Engine, private ResourceMemory {
   public:
     ComputeEngine(Device& device, const ParsedFile& file, const DeviceTraits& traits,
-                  const Graphs& graphs)
-        : device_(device), program_(file.program) {
+                  const Graphs& graphs, Ports ports)
+        : device_(device), program_(file.program), ports_(ports) {
         place_resources();
         Plan plan;
         plan.work_bytes = shared_bytes_;
@@ -63,8 +63,20 @@ class ComputeEngine final : public Engine, private ResourceMemory {
     void choose(size_t number) override {
         if (number == chosen_) return;
         chosen_ = kNone;
-        record(variants_[number]);
+        if (ports_ == Ports::kHost) record(variants_[number]);
         chosen_ = number;
+    }
+
+    void record(const vk::raii::CommandBuffer& commands) override {
+        record(variants_[chosen_], commands, nullptr);
+        images_->finish(commands);
+    }
+
+    vk::DescriptorBufferInfo input_buffer(size_t index) const override {
+        return buffer(program_.inputs[index].resource);
+    }
+    vk::DescriptorBufferInfo output_buffer(size_t index) const override {
+        return buffer(program_.outputs[index].resource);
     }
 
     void push(uint32_t segment, const uint8_t* bytes) override {
@@ -212,10 +224,12 @@ class ComputeEngine final : public Engine, private ResourceMemory {
         make_buffer(BUFFER_WORK, plan.work_bytes, {}, vk::MemoryPropertyFlagBits::eDeviceLocal);
         make_buffer(BUFFER_CONSTANTS, plan.constants.size(), {},
                     vk::MemoryPropertyFlagBits::eDeviceLocal);
-        make_buffer(BUFFER_INPUTS, use_.inputs, kHostMemory,
-                    vk::MemoryPropertyFlagBits::eDeviceLocal);
-        make_buffer(BUFFER_OUTPUTS, use_.outputs, kHostMemory,
-                    vk::MemoryPropertyFlagBits::eHostCached);
+        const bool of_host = ports_ == Ports::kHost;
+        const vk::MemoryPropertyFlags required = of_host ? kHostMemory : vk::MemoryPropertyFlags();
+        make_buffer(BUFFER_INPUTS, use_.inputs, required, vk::MemoryPropertyFlagBits::eDeviceLocal);
+        make_buffer(BUFFER_OUTPUTS, use_.outputs, required,
+                    of_host ? vk::MemoryPropertyFlagBits::eHostCached
+                            : vk::MemoryPropertyFlagBits::eDeviceLocal);
         if (!plan.constants.empty()) {
             upload(device_, plan.constants, buffers_[BUFFER_CONSTANTS]);
         }
@@ -277,10 +291,22 @@ class ComputeEngine final : public Engine, private ResourceMemory {
     void record(const Variant& variant, Submission& submission) {
         const vk::raii::CommandBuffer& commands = submission.begin();
         submission.timestamp(0);
+        record(variant, commands, &submission);
+        images_->finish(commands);
+        barrier(commands, vk::PipelineStageFlagBits::eHost, vk::AccessFlagBits::eHostRead);
+        submission.end();
+    }
+
+    /// Records the segments; `submission`, if there is one, notes the time after each dispatch.
+    void record(const Variant& variant, const vk::raii::CommandBuffer& commands,
+                Submission* submission) {
         images_->begin();
         vk::Pipeline bound;
-        std::vector<Slot> reads;  // since the last barrier
-        std::vector<Slot> writes;
+        // Since the last barrier; kept, so that recording again allocates nothing.
+        std::vector<Slot>& reads = reads_;
+        std::vector<Slot>& writes = writes_;
+        reads.clear();
+        writes.clear();
         size_t segment = 0;
         const auto enter = [&](size_t end) {
             for (; segment < end; ++segment) {
@@ -314,12 +340,9 @@ class ComputeEngine final : public Engine, private ResourceMemory {
             }
             reads.insert(reads.end(), dispatch.reads.begin(), dispatch.reads.end());
             writes.insert(writes.end(), dispatch.writes.begin(), dispatch.writes.end());
-            submission.timestamp(static_cast<uint32_t>(i) + 1);
+            if (submission != nullptr) submission->timestamp(static_cast<uint32_t>(i) + 1);
         }
         enter(program_.segments.size());
-        images_->finish(commands);
-        barrier(commands, vk::PipelineStageFlagBits::eHost, vk::AccessFlagBits::eHostRead);
-        submission.end();
     }
 
     static void barrier(const vk::raii::CommandBuffer& commands, vk::PipelineStageFlags stage,
@@ -331,6 +354,7 @@ class ComputeEngine final : public Engine, private ResourceMemory {
 
     Device& device_;
     const Program program_;
+    const Ports ports_;
     ResourceSlots slots_;
     uint64_t shared_bytes_ = 0;  ///< of the work buffer: what segments pass on
     MemoryUse use_{};
@@ -342,6 +366,8 @@ class ComputeEngine final : public Engine, private ResourceMemory {
     std::vector<Variant> variants_;  ///< by the number of the sizes
     size_t chosen_ = kNone;
     std::string plan_text_;
+    std::vector<Slot> reads_;  ///< of a recording
+    std::vector<Slot> writes_;
     std::unique_ptr<Submission> plain_;
     std::unique_ptr<Submission> timed_;  ///< the same with timestamps
 };
@@ -349,8 +375,9 @@ class ComputeEngine final : public Engine, private ResourceMemory {
 }  // namespace
 
 std::unique_ptr<Engine> make_compute_engine(Device& device, const ParsedFile& file,
-                                            const DeviceTraits& traits, const Graphs& graphs) {
-    return std::make_unique<ComputeEngine>(device, file, traits, graphs);
+                                            const DeviceTraits& traits, const Graphs& graphs,
+                                            Ports ports) {
+    return std::make_unique<ComputeEngine>(device, file, traits, graphs, ports);
 }
 
 }  // namespace arm_runtime::vgf

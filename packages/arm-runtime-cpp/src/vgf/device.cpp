@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <vector>
 
@@ -73,6 +74,21 @@ std::unique_ptr<Device> open(const Options& options) {
                                     options.cache_folder);
 }
 
+/// Of an application, with what it enabled.
+std::unique_ptr<Instance> instance_of(const arm_vgf::Adopted& adopted) {
+    if (adopted.instance == VK_NULL_HANDLE || adopted.physical == VK_NULL_HANDLE ||
+        adopted.device == VK_NULL_HANDLE || adopted.queue == VK_NULL_HANDLE ||
+        adopted.get_proc_addr == nullptr || adopted.enabled == nullptr) {
+        throw Error("a handle of the adopted device, its loader or what it enabled is null");
+    }
+    auto instance = std::make_unique<Instance>(adopted.get_proc_addr, adopted.instance,
+                                               adopted.physical, adopted.api_version);
+    const VkDeviceCreateInfo& enabled = *adopted.enabled;
+    const char* const* const names = enabled.ppEnabledExtensionNames;
+    instance->only().extensions.assign(names, names + enabled.enabledExtensionCount);
+    return instance;
+}
+
 }  // namespace
 
 Device& Device::get(const Options& options) {
@@ -91,10 +107,8 @@ Device& Device::get(const Options& options) {
     return *device;
 }
 
-Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen,
-               EngineKind engine, std::string reason, const std::string& cache_folder)
-    : instance_(std::move(instance)),
-      name_(chosen.properties.deviceName.data()),
+Device::Device(const Instance::Candidate& chosen, EngineKind engine, std::string reason)
+    : name_(chosen.properties.deviceName.data()),
       engine_(engine),
       reason_(std::move(reason)),
       physical_(chosen.handle),
@@ -102,24 +116,55 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
       max_buffer_range_(chosen.properties.limits.maxStorageBufferRange),
       max_workgroup_(std::min(chosen.properties.limits.maxComputeWorkGroupInvocations,
                               chosen.properties.limits.maxComputeWorkGroupSize[0])),
+      memory_(chosen.handle.getMemoryProperties()),
       type_(chosen.properties.deviceType),
       vendor_(chosen.properties.vendorID),
-      driver_(std::to_string(chosen.properties.driverVersion)) {
+      driver_(std::to_string(chosen.properties.driverVersion)) {}
+
+Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen,
+               EngineKind engine, std::string reason, const std::string& cache_folder)
+    : Device(chosen, engine, std::move(reason)) {
+    instance_ = std::move(instance);
     if (engine == EngineKind::kLayer) name_ += " (emulated)";
-    memory_ = chosen.handle.getMemoryProperties();
     choose_queue_family(chosen.handle);
-    if (timestamp_period_ != 0) timestamp_period_ = chosen.properties.limits.timestampPeriod;
     engine == EngineKind::kCompute ? create_for_compute(chosen) : create_for_graphs(chosen);
     if (engine != EngineKind::kCompute) arm_ = ArmCalls(device_);
     queue_ = {device_, queue_family_, 0};
+    open_caches(chosen, cache_folder);
+}
+
+Device::Device(const arm_vgf::Adopted& adopted) : Device(adopted, instance_of(adopted)) {}
+
+Device::Device(const arm_vgf::Adopted& adopted, std::unique_ptr<Instance> instance)
+    : Device(instance->only(), EngineKind::kCompute, "the application's device") {
+    instance_ = std::move(instance);
+    const Instance::Candidate& chosen = instance_->only();
+    const auto families = chosen.handle.getQueueFamilyProperties();
+    queue_family_ = adopted.queue_family;
+    if (queue_family_ >= families.size() ||
+        !(families[queue_family_].queueFlags & vk::QueueFlagBits::eCompute)) {
+        throw Error("queue family " + std::to_string(queue_family_) + " of " + name_ +
+                    " runs no compute shaders: arm_vgf::requirements says which do");
+    }
+    runs_shaders_ = true;
+    const bool timed = families[queue_family_].timestampValidBits != 0;
+    timestamp_period_ = timed ? chosen.properties.limits.timestampPeriod : 0;
+    device_ = {chosen.handle, adopted.device};
+    keep(device_);
+    use(FeatureSet(adopted.enabled->pNext, adopted.enabled->pEnabledFeatures), chosen);
+    queue_ = {device_, adopted.queue};
+    open_caches(chosen, adopted.cache_folder);
+}
+
+void Device::open_caches(const Instance::Candidate& chosen, const std::string& cache_folder) {
     std::filesystem::path file;
     if (!cache_folder.empty()) {
-        const char* const kind = engine == EngineKind::kCompute ? "vgf-compute-" : "vgf-";
+        const char* const kind = engine_ == EngineKind::kCompute ? "vgf-compute-" : "vgf-";
         file = std::filesystem::path(cache_folder) / (kind + cache_key(chosen.properties) + ".bin");
     }
     cache_ = std::make_unique<PipelineCache>(device_, CacheFile(file));
     facts_ = std::make_unique<KernelFacts>(
-        CacheFile(file.empty() || engine != EngineKind::kCompute ? "" : file.string() + ".facts"));
+        CacheFile(file.empty() || engine_ != EngineKind::kCompute ? "" : file.string() + ".facts"));
 }
 
 void Device::choose_queue_family(const vk::raii::PhysicalDevice& physical) {
@@ -135,7 +180,7 @@ void Device::choose_queue_family(const vk::raii::PhysicalDevice& physical) {
         found = true;
         queue_family_ = i;
         runs_shaders_ = shaders;
-        timestamp_period_ = families[i].timestampValidBits ? 1 : 0;
+        timestamp_period_ = families[i].timestampValidBits ? limits_.timestampPeriod : 0;
     }
     if (!found)
         throw Error("no queue of " + name_ + " runs " +
@@ -189,15 +234,23 @@ void Device::create_for_compute(const Instance::Candidate& chosen) {
         features.add(matrices);
     }
     features.ask(chosen.handle);
-    const auto& v12 = features.v12;
-    if (matrices.matrices && v12.vulkanMemoryModel && v12.shaderInt8 && v12.shaderFloat16 &&
-        features.v13.computeFullSubgroups) {
-        matrix_units_ = instance_->matrix_units(chosen);
-    }
-    features_ = features.base.features;
-    has_dot_ =
-        dot.shaderIntegerDotProduct == VK_TRUE || features.v13.shaderIntegerDotProduct == VK_TRUE;
+    use(FeatureSet(&features.base), chosen);
     create(chosen, extensions, features.base);
+}
+
+void Device::use(const FeatureSet& features, const Instance::Candidate& chosen) {
+    features_ = features.base();
+    const uint32_t version = chosen.properties.apiVersion;
+    const auto used = used_features(version, chosen.extensions, features);
+    const auto has = [&](const char* name) {
+        return std::any_of(used.begin(), used.end(), [&](const arm_vgf::Feature& feature) {
+            return std::strcmp(feature.name, name) == 0;
+        });
+    };
+    has_dot_ = has("shaderIntegerDotProduct");
+    const bool matrices = has("cooperativeMatrix") && has("vulkanMemoryModel") &&
+                          has("shaderInt8") && has("shaderFloat16") && has("computeFullSubgroups");
+    if (matrices) matrix_units_ = instance_->matrix_units(chosen);
 }
 
 void Device::create(const Instance::Candidate& chosen, const std::vector<const char*>& extensions,

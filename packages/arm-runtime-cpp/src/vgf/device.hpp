@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "arm_calls.hpp"
+#include "arm_vgf/vgf.hpp"
+#include "enabled_features.hpp"
 #include "instance.hpp"
 #include "kernel_facts.hpp"
 #include "pipeline_cache.hpp"
@@ -39,8 +41,11 @@ class Device {
     /// in it, and a mutex may be locked by a thread that it does not have.
     bool is_forked() const { return getpid() != process_; }
 
+    /// Makes a device. Throws Error.
     Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, EngineKind engine,
            std::string reason, const std::string& cache_folder);
+    /// An application's, for the engine `compute`, with what is enabled. Throws Error.
+    explicit Device(const arm_vgf::Adopted& adopted);
 
     const vk::raii::Device& vulkan() const { return device_; }
     /// Only where the engine is not `compute`.
@@ -92,8 +97,13 @@ class Device {
     void submit(vk::CommandBuffer commands, vk::Fence fence);
 
   private:
+    Device(const Instance::Candidate& chosen, EngineKind engine, std::string reason);
+    Device(const arm_vgf::Adopted& adopted, std::unique_ptr<Instance> instance);
     void create_for_graphs(const Instance::Candidate& chosen);
     void create_for_compute(const Instance::Candidate& chosen);
+    /// What the engine `compute` uses of a device with these features and extensions.
+    void use(const FeatureSet& features, const Instance::Candidate& chosen);
+    void open_caches(const Instance::Candidate& chosen, const std::string& cache_folder);
     void create(const Instance::Candidate& chosen, const std::vector<const char*>& extensions,
                 const vk::PhysicalDeviceFeatures2& features);
     void choose_queue_family(const vk::raii::PhysicalDevice& physical);

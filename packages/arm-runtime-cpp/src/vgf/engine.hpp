@@ -41,6 +41,15 @@ class Engine {
     /// sizes vary, those of each size.
     virtual std::vector<const Dispatch*> dispatches() const { return {}; }
 
+    /// Records the program into a command buffer of another's, at the sizes that were chosen last.
+    /// What was recorded before it on the queue is done with the program's memory first; inputs
+    /// are read, and outputs written, by compute shaders, in `input_buffer` and `output_buffer`.
+    /// Only of the compute engine, whose push constants are all there.
+    virtual void record(const vk::raii::CommandBuffer&) {}
+    /// Where the program's memory has an input or an output. Only of the compute engine.
+    virtual vk::DescriptorBufferInfo input_buffer(size_t) const { return {}; }
+    virtual vk::DescriptorBufferInfo output_buffer(size_t) const { return {}; }
+
     /// Runs the program once, and waits for it. Appends what the device did to `profile`, if there
     /// is one. Throws Error.
     virtual void run(std::vector<Event>* profile) = 0;
@@ -57,8 +66,15 @@ struct Graphs {
     std::function<const Graph&(size_t number)> at;  ///< until the next call; empty: of the code
 };
 
+/// Who writes inputs and reads outputs.
+enum class Ports : uint8_t {
+    kHost,    ///< `input` and `output` are memory
+    kDevice,  ///< shaders: what is recorded; `input`, `output` and `run` are of no use
+};
+
 /// On kernels of our own, planned for these traits. It keeps nothing of the file but the program.
 std::unique_ptr<Engine> make_compute_engine(Device& device, const ParsedFile& file,
-                                            const DeviceTraits& traits, const Graphs& graphs = {});
+                                            const DeviceTraits& traits, const Graphs& graphs = {},
+                                            Ports ports = Ports::kHost);
 
 }  // namespace arm_runtime::vgf

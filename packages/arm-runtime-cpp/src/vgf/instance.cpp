@@ -72,6 +72,25 @@ Instance::Instance(bool emulated) : handle_(make_instance(emulated)) {
     }
 }
 
+Instance::Instance(PFN_vkGetInstanceProcAddr get_proc_addr, VkInstance instance,
+                   VkPhysicalDevice physical, uint32_t api_version)
+    : handle_(vk::raii::Context(get_proc_addr), instance) {
+    keep(handle_);
+    vk::raii::PhysicalDevice device(handle_, physical);
+    vk::PhysicalDeviceProperties properties = device.getProperties();
+    properties.apiVersion = std::min(properties.apiVersion, api_version);
+    if (properties.apiVersion < VK_API_VERSION_1_1) {
+        throw Error(std::string(properties.deviceName.data()) +
+                    " is used as a device of Vulkan 1.0: programs need 1.1, of the device and in "
+                    "VkApplicationInfo::apiVersion");
+    }
+    std::vector<std::string> extensions;
+    for (const auto& extension : device.enumerateDeviceExtensionProperties()) {
+        extensions.emplace_back(extension.extensionName.data());
+    }
+    candidates_.push_back({std::move(device), properties, std::move(extensions)});
+}
+
 const Instance::Candidate* Instance::choose(const std::string& wanted, bool graphs) const {
     const Candidate* best = nullptr;
     for (size_t i = 0; i < candidates_.size(); ++i) {

@@ -23,6 +23,14 @@ class Instance {
     /// Throws Error, with what to install: no loader, no driver, or no emulation layer.
     explicit Instance(bool emulated);
 
+    /// An application's, which it keeps, with its only device: of this version, and with these
+    /// extensions. Throws Error: `get_proc_addr` has no functions of Vulkan 1.1.
+    Instance(PFN_vkGetInstanceProcAddr get_proc_addr, VkInstance instance,
+             VkPhysicalDevice physical, uint32_t api_version);
+
+    const Candidate& only() const { return candidates_.front(); }
+    Candidate& only() { return candidates_.front(); }
+
     /// The fastest device that fits `wanted` (see Options::device), or nullptr; `graphs`: that has
     /// both Arm extensions.
     const Candidate* choose(const std::string& wanted, bool graphs) const;

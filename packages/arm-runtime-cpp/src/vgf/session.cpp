@@ -9,6 +9,8 @@
 #include "engine.hpp"
 #include "formats.hpp"
 #include "parsed_file.hpp"
+#include "push_values.hpp"
+#include "sized_program.hpp"
 #include "sizes.hpp"
 #include "submission.hpp"
 #include "tuner.hpp"
@@ -77,11 +79,6 @@ size_t bytes_of(const Argument& argument, const TensorInfo& info) {
     return bytes;
 }
 
-std::optional<SizedGraph> sized_graph(const ParsedFile& file) {
-    if (file.program.symbols.empty()) return std::nullopt;
-    return SizedGraph(file);
-}
-
 }  // namespace
 
 class Session::Impl {
@@ -92,7 +89,9 @@ class Session::Impl {
     Impl(const ParsedFile& file, const Options& options) : Impl(file, sized_graph(file), options) {}
 
     Impl(const ParsedFile& file, std::optional<SizedGraph> graph, const Options& options)
-        : sizes_(file.program, graph ? &*graph : nullptr), device_(Device::get(options)) {
+        : sizes_(file.program, graph ? &*graph : nullptr),
+          device_(Device::get(options)),
+          push_values_(file.program.segments) {
         if (file.program.had_unknown_sizes && device_.engine() != EngineKind::kCompute) {
             throw Error(std::string("the engine `") + name_of(device_.engine()) +
                         "` does not run files with unknown sizes (-1): use the engine `compute`");
@@ -102,22 +101,15 @@ class Session::Impl {
                 "the engine `compute` has no statistics of a neural accelerator: leave them off; "
                 "profiles tell how long each kernel takes");
         }
-        Graphs graphs;
-        if (graph) {
-            graphs = {sizes_.count(), [&](size_t number) -> const Graph& {
-                          return graph->at(sizes_.values(number));
-                      }};
-        }
         const std::lock_guard<std::mutex> lock(device_.loading());
         with_errors([&] {
             engine_ = device_.engine() == EngineKind::kCompute
-                          ? make_tuned_engine(device_, file, options, graphs)
+                          ? make_tuned_engine(device_, file, options, graphs_at(sizes_, graph))
                           : make_native_engine(device_, file, options.statistics);
             device_.cache().save();
             device_.facts().save();
         });
         engine_reason_ = device_.engine_reason() + device_.facts().note();
-        describe_push_constants(file.program.segments);
     }
 
     ~Impl() {
@@ -149,7 +141,7 @@ class Session::Impl {
                         shape_text(outputs[i].shape, outputs[i].rank));
         }
         const std::lock_guard<std::mutex> lock(running_);
-        check_push_constants();
+        push_values_.check_all();
         with_errors([&] { engine_->choose(number); });
         const uint64_t begin = now();
         for (size_t i = 0; i < input_count; ++i) copy_in(inputs[i], i);
@@ -178,23 +170,13 @@ class Session::Impl {
         return number;
     }
 
-    const std::vector<PushConstantInfo>& push_constants() const { return push_constants_; }
+    const std::vector<PushConstantInfo>& push_constants() const { return push_values_.infos(); }
 
     void set_push_constants(size_t index, const void* data, size_t bytes) {
         require_same_process();
-        if (index >= push_constants_.size()) {
-            throw Error("push constants " + std::to_string(index) + " of " +
-                        std::to_string(push_constants_.size()));
-        }
-        const PushConstantInfo& info = push_constants_[index];
-        if (data == nullptr || bytes != info.bytes) {
-            throw Error("the push constants of segment '" + info.segment + "' take " +
-                        std::to_string(info.bytes) + " bytes, got " +
-                        (data == nullptr ? "none" : std::to_string(bytes)));
-        }
+        push_values_.check(index, data, bytes);
         const std::lock_guard<std::mutex> lock(running_);
-        engine_->push(push_segments_[index], static_cast<const uint8_t*>(data));
-        push_given_[index] = true;
+        push_values_.give(*engine_, index, data);
     }
 
     std::vector<Statistic> statistics() {
@@ -210,25 +192,6 @@ class Session::Impl {
     const std::string& plan() const { return engine_->plan(); }
 
   private:
-    void describe_push_constants(const std::vector<Segment>& segments) {
-        for (uint32_t i = 0; i < segments.size(); ++i) {
-            const PushRange push = segments[i].push();
-            if (push.bytes == 0) continue;
-            push_constants_.push_back({segments[i].name, push.offset, push.bytes});
-            push_segments_.push_back(i);
-        }
-        push_given_.resize(push_segments_.size());
-    }
-
-    void check_push_constants() const {
-        for (size_t i = 0; i < push_given_.size(); ++i) {
-            if (push_given_[i]) continue;
-            throw Error("segment '" + push_constants_[i].segment + "' takes " +
-                        std::to_string(push_constants_[i].bytes) +
-                        " bytes of push constants: give them before the first run");
-        }
-    }
-
     void copy_in(const Argument& argument, size_t index) {
         const TensorInfo& info = sizes_.inputs()[index];
         const size_t bytes = bytes_of(argument, info);
@@ -261,9 +224,7 @@ class Session::Impl {
     Device& device_;
     std::unique_ptr<Engine> engine_;
     std::string engine_reason_;
-    std::vector<PushConstantInfo> push_constants_;
-    std::vector<uint32_t> push_segments_;
-    std::vector<bool> push_given_;
+    PushValues push_values_;
     std::mutex running_;
 };
 

@@ -136,13 +136,14 @@ class Search {
 }  // namespace
 
 std::unique_ptr<Engine> make_tuned_engine(Device& device, const ParsedFile& file,
-                                          const Options& options, const Graphs& graphs) {
+                                          const Options& options, const Graphs& graphs,
+                                          Ports ports) {
     DeviceTraits traits = traits_of(device);
     traits.variant = [&](const char* kernel, const std::string& key) {
         if (options.test.variant >= 0) return static_cast<size_t>(options.test.variant);
         return device.facts().choice(kernel, key).variant;
     };
-    auto engine = make_compute_engine(device, file, traits, graphs);
+    auto engine = make_compute_engine(device, file, traits, graphs, ports);
     const bool tested =
         !device.is_cpu() || options.tuning == Tuning::kAlways || !options.test.wrong_kernel.empty();
     // Each further round is without one more kernel: there are no more rounds than kernels.
@@ -151,13 +152,16 @@ std::unique_ptr<Engine> make_tuned_engine(Device& device, const ParsedFile& file
         if (round == kMostRounds)
             throw Error("too many kernels compute wrongly on " + device.name());
         engine.reset();
-        engine = make_compute_engine(device, file, traits, graphs);
+        engine = make_compute_engine(device, file, traits, graphs, ports);
     }
     const bool tuned =
         options.tuning == Tuning::kAlways || (options.tuning == Tuning::kOn && !device.is_cpu());
     if (!tuned || options.test.variant >= 0 || graphs.at) return engine;
-    return Search(device, file, traits, options.tuning == Tuning::kOn)
-        .better_than(std::move(engine));
+    Search search(device, file, traits, options.tuning == Tuning::kOn);
+    if (ports == Ports::kHost) return search.better_than(std::move(engine));
+    engine.reset();  // not two of them in the device's memory
+    search.better_than(make_compute_engine(device, file, traits));
+    return make_compute_engine(device, file, traits, graphs, ports);
 }
 
 }  // namespace arm_runtime::vgf

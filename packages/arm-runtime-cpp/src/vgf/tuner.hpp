@@ -11,6 +11,7 @@ namespace arm_runtime::vgf {
 ///
 /// Throws Error as make_compute_engine does, and if a kernel computes wrongly on this device.
 std::unique_ptr<Engine> make_tuned_engine(Device& device, const ParsedFile& file,
-                                          const Options& options, const Graphs& graphs);
+                                          const Options& options, const Graphs& graphs,
+                                          Ports ports = Ports::kHost);
 
 }  // namespace arm_runtime::vgf

@@ -76,6 +76,21 @@ const vk::raii::Context& vulkan() {
     return context;
 }
 
+// The tables of functions are of these objects alone, which are not const.
+// NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast)
+void keep(const vk::raii::Instance& instance) {
+    using Functions = vk::raii::InstanceDispatcher;
+    const_cast<Functions*>(instance.getDispatcher())->vkDestroyInstance =
+        [](VkInstance, const VkAllocationCallbacks*) {};
+}
+
+void keep(const vk::raii::Device& device) {
+    using Functions = vk::raii::DeviceDispatcher;
+    const_cast<Functions*>(device.getDispatcher())->vkDestroyDevice =
+        [](VkDevice, const VkAllocationCallbacks*) {};
+}
+// NOLINTEND(cppcoreguidelines-pro-type-const-cast)
+
 std::string text_of(const vk::SystemError& error) {
     const std::string said = error.what();
     const auto result = static_cast<vk::Result>(error.code().value());

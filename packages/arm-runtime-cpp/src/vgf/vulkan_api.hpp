@@ -30,6 +30,26 @@ namespace vk = arm_runtime_vulkan;
 /// Throws Error, with what to install, if there is none on this machine.
 const vk::raii::Context& vulkan();
 
+/// Lets an application keep its instance or device: destroying the object destroys nothing of it.
+void keep(const vk::raii::Instance& instance);
+void keep(const vk::raii::Device& device);
+
+/// An application's command buffer, as the object that it would be if it were ours.
+class Borrowed {
+  public:
+    Borrowed(const vk::raii::Device& device, VkCommandBuffer commands)
+        : commands_(device, commands, VK_NULL_HANDLE) {}
+    ~Borrowed() {}  // NOLINT(modernize-use-equals-default): not the member's, which frees it
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    const vk::raii::CommandBuffer& operator*() const { return commands_; }
+
+  private:
+    union {
+        vk::raii::CommandBuffer commands_;
+    };
+};
+
 /// "vkQueueSubmit: the device was lost (VkResult -4)": a call's name in C, and Vulkan's word.
 std::string text_of(const vk::SystemError& error);
 

@@ -14,7 +14,12 @@ import numpy as np
 import pytest
 from test_compute import network
 
-KERNELS = sorted(path.stem for path in (Path(__file__).parents[2] / "src" / "vgf" / "kernels").glob("*.comp"))
+#: Of operators; those of ports move inputs and outputs, in an application's frame (test_frame.py).
+KERNELS = sorted(
+    path.stem
+    for path in (Path(__file__).parents[2] / "src" / "vgf" / "kernels").glob("*.comp")
+    if not path.stem.startswith("port_")
+)
 OF_TYPES = ("convolution", "depthwise", "gemm")
 MOST_VARIANTS = 10  # of plan/candidates.cpp
 

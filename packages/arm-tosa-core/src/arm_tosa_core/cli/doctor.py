@@ -67,7 +67,7 @@ def _runtime() -> Finding:
         return Finding("arm_runtime", "missing", "", needed_for, from_here(RUNTIME))
     try:
         # In a process of its own: a runtime that crashes must not take the report with it.
-        run_tool("arm_runtime", [sys.executable, "-c", "import arm_runtime"], timeout=TIMEOUT_S)
+        run_tool("arm_runtime", [sys.executable, "-c", "from arm_runtime import LIBRARY"], timeout=TIMEOUT_S)
     except ToolError as error:
         return Finding("arm_runtime", "broken", first_line(error), needed_for, from_here(RUNTIME, again=True))
     return Finding("arm_runtime", "ok", version(RUNTIME), needed_for)

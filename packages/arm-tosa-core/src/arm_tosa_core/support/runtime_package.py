@@ -24,6 +24,8 @@ def import_runtime(purpose: str) -> Any:
     if find_spec("arm_runtime") is None:
         raise UsageError(f"{purpose} needs the runtime: {from_here(RUNTIME)}")
     try:
-        return import_module("arm_runtime")
+        runtime = import_module("arm_runtime")
+        _ = runtime.LIBRARY  # an ImportError without ExecuTorch
+        return runtime
     except (ImportError, OSError) as error:
         raise UsageError(f"{purpose} needs the runtime, which is installed but does not load: {error}") from error

@@ -1,0 +1,217 @@
+// VGF programs inside an application that uses Vulkan: on its device, with its buffers and images,
+// in its command buffers.
+//
+//     namespace vgf = arm_vgf;
+//     vgf::Device device = vgf::Device::adopt({instance, physical, device, queue_family, queue,
+//                                              vkGetInstanceProcAddr, &device_create_info});
+//     vgf::Program program(file.data(), file.size(), device, {});
+//     program.bind(frame, "color", vgf::Image{view, layout, VK_FORMAT_R16G16B16A16_SFLOAT, 960,
+//     540}); program.bind(frame, "out", buffer, offset); program.record(command_buffer, frame);
+//
+// Programs run on the compute engine: kernels of this library, on any Vulkan 1.1 device.
+//
+// Threads: one may use a Program at a time; several may use several. There is no global state: the
+// library knows of a device what `adopt` is told, and opens no loader of its own.
+//
+// Errors are of the class arm_runtime::vgf::Error; after one, a Program is as it was before.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arm_runtime/vgf.hpp"
+
+namespace arm_vgf {
+
+using arm_runtime::vgf::DataType;
+using arm_runtime::vgf::Error;
+using arm_runtime::vgf::MemoryUse;
+using arm_runtime::vgf::PushConstantInfo;
+using arm_runtime::vgf::Symbol;
+using arm_runtime::vgf::TensorInfo;
+using arm_runtime::vgf::Tuning;
+
+/// How much a program gains from what a device has.
+enum class Need : uint8_t {
+    kShould,  ///< kernels are faster with it, or files from strangers are safer
+    kMay,     ///< compute shaders in a VGF may need it; a program without them does not
+};
+
+/// A feature that a device has, and that this library uses where it is enabled.
+struct Feature {
+    Need need;
+    const char* name;           ///< the member of the structure: "shaderIntegerDotProduct"
+    VkStructureType structure;  ///< the one to chain to VkDeviceCreateInfo
+    size_t offset;              ///< of the member, a VkBool32, in the structure
+    const char* extension;      ///< to be enabled as well; "": it is of the device's version
+    const char* purpose;        ///< a sentence's part: "products of int8"
+};
+
+/// What a device must have, and what of it should and may be enabled.
+struct Requirements {
+    /// The device must have this version; VkApplicationInfo::apiVersion must say no less.
+    uint32_t api_version = VK_API_VERSION_1_1;
+    /// The queue must be of one of these families: they run compute shaders.
+    std::vector<uint32_t> queue_families;
+    /// Nothing in it must be enabled: without it, programs run as well, with the same integers.
+    std::vector<Feature> features;
+};
+
+/// Says, before a device is made, how to make it. `api_version`: as in VkApplicationInfo.
+///
+/// Throws Error: programs cannot run on this device.
+ARM_VGF_EXPORT Requirements requirements(VkInstance instance, VkPhysicalDevice physical,
+                                         PFN_vkGetInstanceProcAddr get_proc_addr,
+                                         uint32_t api_version = VK_API_VERSION_1_1);
+
+/// What an application says of its device.
+struct Adopted {
+    VkInstance instance;
+    VkPhysicalDevice physical;
+    VkDevice device;
+    uint32_t queue_family;  ///< of the queue that programs are recorded for
+    VkQueue queue;
+    PFN_vkGetInstanceProcAddr get_proc_addr;  ///< of the application's loader, or volk's
+    /// What the device was made with: its extensions and features are what is used. Read in `adopt`
+    /// alone.
+    const VkDeviceCreateInfo* enabled;
+    uint32_t api_version = VK_API_VERSION_1_1;  ///< VkApplicationInfo's
+    /// Where compiled pipelines, and what was found out about kernels, are kept between processes;
+    /// empty: nowhere.
+    // Without initializers, GCC warns of members that an application leaves out.
+    std::string cache_folder = {};  // NOLINT(readability-redundant-member-init)
+};
+
+/// A device of an application, with one of its queues. Copies are of the same device.
+///
+/// The application's handles must live until the Device and its programs are gone; none of them is
+/// destroyed here.
+class ARM_VGF_EXPORT Device {
+  public:
+    /// Throws Error: no Vulkan 1.1, or the queue's family runs no compute shaders.
+    static Device adopt(const Adopted& adopted);
+
+    const std::string& name() const;
+    /// What is used of what is enabled, as a sentence for a log.
+    std::string description() const;
+
+    class Impl;
+    const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+  private:
+    explicit Device(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+    std::shared_ptr<Impl> impl_;
+};
+
+/// Where the channels of a tensor that is an image lie.
+enum class Channels : uint8_t {
+    kLast,   ///< [height, width, channels], or with a batch of 1 before
+    kFirst,  ///< [channels, height, width]: planes; or with a batch of 1 before
+};
+
+/// An image that an input is read from or an output is written to: two-dimensional, its view of one
+/// level and one layer.
+///
+/// Inputs are read as sampled images (VK_IMAGE_USAGE_SAMPLED_BIT) in SHADER_READ_ONLY_OPTIMAL or
+/// GENERAL, of these formats with 1, 2 or 4 channels: UNORM and SNORM of 8 and 16 bits, SFLOAT of
+/// 16 and 32 bits, and B8G8R8A8_UNORM. Outputs are written as storage images
+/// (VK_IMAGE_USAGE_STORAGE_BIT) in GENERAL: R8G8B8A8_UNORM, R8G8B8A8_SNORM, R16G16B16A16_SFLOAT,
+/// R32G32B32A32_SFLOAT, R32_SFLOAT.
+///
+/// A tensor of float16, bfloat16 or float32 has the values that a shader reads. A tensor of uint8,
+/// int8, uint16 or int16 takes UNORM or SNORM of its width and sign: its numbers are those of the
+/// texels (SNORM's lowest is read as the one above it). A tensor may have fewer channels than the
+/// image: the rest is not read, and written as 0, alpha as 1.
+struct Image {
+    VkImageView view = VK_NULL_HANDLE;
+    VkImageLayout layout = VK_IMAGE_LAYOUT_UNDEFINED;
+    VkFormat format = VK_FORMAT_UNDEFINED;
+    uint32_t width = 0;
+    uint32_t height = 0;
+    Channels channels = Channels::kLast;
+};
+
+struct Access {
+    VkPipelineStageFlags stages;
+    VkAccessFlags access;
+};
+
+/// How inputs are read and outputs are written. What is written before must be available to these,
+/// and visible; what comes after must wait for them. Layouts of images are those that `bind` was
+/// told, before and after.
+constexpr Access kInputs{VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT};
+constexpr Access kOutputs{VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                          VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
+
+struct ProgramOptions {
+    /// Frames whose command buffers may be pending at once; each has bindings of its own.
+    uint32_t frames_in_flight = 2;
+    /// As Options::sizes: of a program that leaves sizes open.
+    std::string sizes = {};  // NOLINT(readability-redundant-member-init)
+    /// Pipelines are taken from it, and added to it, if it is there. Nobody else uses it meanwhile.
+    VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
+    /// Variants of kernels are timed when the program is made, which takes up to two seconds.
+    Tuning tuning = Tuning::kOff;
+};
+
+/// A program, ready to be recorded.
+///
+/// Its memory is there once, however many frames are in flight: frames run one after the other on
+/// the queue, and what `record` records waits for what was recorded before on the same queue.
+class ARM_VGF_EXPORT Program {
+  public:
+    /// Loads a VGF, which may go away afterwards. Makes pipelines and memory, and uploads constants
+    /// by the device's queue, which nobody else may use meanwhile; returns when that is done.
+    ///
+    /// Throws Error: as arm_runtime::vgf::Session.
+    Program(const void* vgf, size_t bytes, const Device& device, const ProgramOptions& options);
+    /// No command buffer with the program may be pending.
+    ~Program();
+    Program(Program&&) noexcept;
+    Program& operator=(Program&&) noexcept;
+
+    const std::vector<TensorInfo>& inputs() const;
+    const std::vector<TensorInfo>& outputs() const;
+    const std::vector<Symbol>& symbols() const;
+    const MemoryUse& memory() const;
+
+    /// Says where a frame has an input or an output, by its name, from now on. No command buffer
+    /// that was recorded for the frame may be pending. The tensor lies at `offset`, a multiple of
+    /// 4, row-major without gaps; the buffer (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) has its bytes
+    /// rounded up to 4 from there on. Of an output's last word, bytes behind the tensor are kept.
+    ///
+    /// Throws Error: there is no such frame or tensor, or it does not fit.
+    void bind(uint32_t frame, const std::string& name, VkBuffer buffer, VkDeviceSize offset = 0);
+    void bind(uint32_t frame, const std::string& name, const Image& image);
+
+    /// Chooses sizes, by the shapes of all inputs, for what is recorded from now on: of a program
+    /// with symbols. Compiles nothing, and allocates no device memory. At first they are the
+    /// largest. Inputs and outputs must be bound again. Throws Error: a shape does not fit.
+    void resize(const std::vector<std::vector<int64_t>>& input_shapes);
+    /// The shapes of the outputs at the chosen sizes.
+    const std::vector<std::vector<int64_t>>& output_shapes() const;
+
+    const std::vector<PushConstantInfo>& push_constants() const;
+    /// For what is recorded from now on. All must be there before. Throws Error: it does not fit.
+    void set_push_constants(size_t index, const void* data, size_t bytes);
+
+    /// Records the program into a command buffer of the queue's family, outside of a render pass:
+    /// dispatches and barriers, and copies between a VGF's own images and tensors. It submits
+    /// nothing and allocates no device memory; host memory it allocates only the first time, and
+    /// where the VGF has images of its own. Pipeline, descriptor sets and push constants of compute
+    /// are others afterwards.
+    ///
+    /// Throws Error: something is not bound.
+    void record(VkCommandBuffer commands, uint32_t frame);
+
+  private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace arm_vgf

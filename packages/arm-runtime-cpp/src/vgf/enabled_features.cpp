@@ -1,0 +1,156 @@
+#include "enabled_features.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "vulkan_matrix.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+using arm_vgf::Feature;
+using arm_vgf::Need;
+
+constexpr VkStructureType kMatrixStructure = static_cast<VkStructureType>(1000506000);
+constexpr const char* kNone = "";
+constexpr const char* kDot = "products of int8";
+constexpr const char* kMatrix = "convolutions and linear layers on matrix units";
+constexpr const char* kShaders = "compute shaders in a VGF";
+
+struct Row {
+    uint32_t version;  ///< of a device that has the structure without an extension; 0: none
+    Feature feature;
+};
+
+#define BASE(need, member, purpose)                                      \
+    Row {                                                                \
+        VK_API_VERSION_1_1, {                                            \
+            need, #member, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, \
+                offsetof(VkPhysicalDeviceFeatures2, features) +          \
+                    offsetof(VkPhysicalDeviceFeatures, member),          \
+                kNone, purpose                                           \
+        }                                                                \
+    }
+#define OF_VERSION(version, structure, type, member, purpose)                                  \
+    Row {                                                                                      \
+        version, { Need::kShould, #member, type, offsetof(structure, member), kNone, purpose } \
+    }
+#define OF_EXTENSION(extension, structure, type, member, purpose)                            \
+    Row {                                                                                    \
+        0, { Need::kShould, #member, type, offsetof(structure, member), extension, purpose } \
+    }
+
+// A feature of a version and of an extension has two rows, of which the version's is the first.
+constexpr Row kRows[] = {
+    BASE(Need::kShould, robustBufferAccess, "files from strangers, which may have compute shaders"),
+    OF_VERSION(VK_API_VERSION_1_3, VkPhysicalDeviceVulkan13Features,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, shaderIntegerDotProduct,
+               kDot),
+    OF_EXTENSION(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME,
+                 VkPhysicalDeviceShaderIntegerDotProductFeatures,
+                 VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
+                 shaderIntegerDotProduct, kDot),
+    Row{0,
+        {Need::kShould, "cooperativeMatrix", kMatrixStructure, sizeof(VkBaseInStructure),
+         kMatrixExtension, kMatrix}},
+    OF_VERSION(VK_API_VERSION_1_3, VkPhysicalDeviceVulkan13Features,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, computeFullSubgroups,
+               kMatrix),
+    OF_VERSION(VK_API_VERSION_1_2, VkPhysicalDeviceVulkan12Features,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, vulkanMemoryModel, kMatrix),
+    OF_VERSION(VK_API_VERSION_1_2, VkPhysicalDeviceVulkan12Features,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, shaderInt8, kMatrix),
+    OF_VERSION(VK_API_VERSION_1_2, VkPhysicalDeviceVulkan12Features,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, shaderFloat16, kMatrix),
+    BASE(Need::kMay, shaderInt16, kShaders),
+    BASE(Need::kMay, shaderInt64, kShaders),
+    BASE(Need::kMay, shaderFloat64, kShaders),
+    BASE(Need::kMay, shaderImageGatherExtended, kShaders),
+    BASE(Need::kMay, shaderStorageImageExtendedFormats, kShaders),
+    BASE(Need::kMay, shaderStorageImageReadWithoutFormat, kShaders),
+    BASE(Need::kMay, shaderStorageImageWriteWithoutFormat, kShaders),
+};
+
+#undef BASE
+#undef OF_VERSION
+#undef OF_EXTENSION
+
+// Structures of extensions that became a version's: their members are where ours look for them.
+struct Alias {
+    VkStructureType type;
+    const char* name;
+    size_t offset;
+};
+constexpr Alias kAliases[] = {
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, "computeFullSubgroups",
+     offsetof(VkPhysicalDeviceSubgroupSizeControlFeatures, computeFullSubgroups)},
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES, "vulkanMemoryModel",
+     offsetof(VkPhysicalDeviceVulkanMemoryModelFeatures, vulkanMemoryModel)},
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES, "shaderInt8",
+     offsetof(VkPhysicalDeviceShaderFloat16Int8Features, shaderInt8)},
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES, "shaderFloat16",
+     offsetof(VkPhysicalDeviceShaderFloat16Int8Features, shaderFloat16)},
+};
+
+bool is_set(const void* structure, size_t offset) {
+    VkBool32 value = VK_FALSE;
+    std::memcpy(&value, static_cast<const char*>(structure) + offset, sizeof(value));
+    return value == VK_TRUE;
+}
+
+}  // namespace
+
+FeatureSet::FeatureSet(const void* chain, const VkPhysicalDeviceFeatures* base) {
+    if (base != nullptr) {
+        VkPhysicalDeviceFeatures2 given{};
+        given.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+        given.features = *base;
+        add(reinterpret_cast<const VkBaseInStructure*>(&given));
+    }
+    for (const auto* at = static_cast<const VkBaseInStructure*>(chain); at; at = at->pNext) add(at);
+}
+
+void FeatureSet::add(const VkBaseInStructure* structure) {
+    const VkStructureType type = structure->sType;
+    if (type == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2) {
+        base_ = reinterpret_cast<const VkPhysicalDeviceFeatures2*>(structure)->features;
+    }
+    for (const auto& [since, feature] : kRows) {
+        if (feature.structure == type && is_set(structure, feature.offset)) {
+            names_.emplace_back(feature.name);
+        }
+    }
+    for (const Alias& alias : kAliases) {
+        if (alias.type == type && is_set(structure, alias.offset)) names_.emplace_back(alias.name);
+    }
+}
+
+bool FeatureSet::has(const char* name) const {
+    return std::find(names_.begin(), names_.end(), name) != names_.end();
+}
+
+std::vector<Feature> used_features(uint32_t version, const std::vector<std::string>& extensions,
+                                   const FeatureSet& features) {
+    std::vector<Feature> used;
+    const auto known = [&](const char* name) {
+        return std::any_of(used.begin(), used.end(), [&](const Feature& feature) {
+            return std::strcmp(feature.name, name) == 0;
+        });
+    };
+    for (const auto& [since, feature] : kRows) {
+        const bool of_version = since != 0 && version >= since;
+        const bool of_extension =
+            std::find(extensions.begin(), extensions.end(), feature.extension) != extensions.end();
+        if ((of_version || of_extension) && features.has(feature.name) && !known(feature.name)) {
+            used.push_back(feature);
+        }
+    }
+    if (!known("cooperativeMatrix") || version < VK_API_VERSION_1_3) {
+        const auto of_matrices = [](const Feature& feature) { return feature.purpose == kMatrix; };
+        used.erase(std::remove_if(used.begin(), used.end(), of_matrices), used.end());
+    }
+    return used;
+}
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,34 @@
+// What our kernels, and the compute shaders of VGFs, use of a device where it is enabled.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "arm_vgf/vgf.hpp"
+#include "vulkan_api.hpp"
+
+namespace arm_runtime::vgf {
+
+/// Features that a device has or that are enabled.
+class FeatureSet {
+  public:
+    /// Those of a chain of structures, which may hold others, and those of Vulkan 1.0 if they are
+    /// apart: as in VkDeviceCreateInfo.
+    explicit FeatureSet(const void* chain, const VkPhysicalDeviceFeatures* base = nullptr);
+
+    bool has(const char* name) const;
+    const vk::PhysicalDeviceFeatures& base() const { return base_; }
+
+  private:
+    void add(const VkBaseInStructure* structure);
+
+    vk::PhysicalDeviceFeatures base_;
+    std::vector<std::string> names_;
+};
+
+/// The rows for a device of this version, with these extensions and features.
+std::vector<arm_vgf::Feature> used_features(uint32_t version,
+                                            const std::vector<std::string>& extensions,
+                                            const FeatureSet& features);
+
+}  // namespace arm_runtime::vgf

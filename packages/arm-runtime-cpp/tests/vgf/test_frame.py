@@ -1,0 +1,206 @@
+"""Programs in an application's frames, on its device, with what it enabled: the bits are those of ``Session.run``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_compute import network
+from test_sizes import sized_vgf
+from test_validation import LAYERS, MANIFESTS
+from vgf_files import graph_vgf
+
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+
+Array = np.ndarray[Any, Any]
+Frame = Callable[..., str]
+#: Of VkFormat.
+RGBA8, RGBA8_SNORM, BGRA8, R16F, RGBA16F, R32F, RGBA32F = 37, 38, 44, 76, 97, 100, 109
+
+
+@pytest.fixture(scope="module")
+def frame(vgf: Any, cmake_build: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Frame:
+    """Runs ``vgf_frame`` in a folder of its own, under the validation layer where there is one; it is silent."""
+    program = cmake_build("host", "vgf_frame") / "tests" / "vgf" / "vgf_frame"
+    settings = tmp_path_factory.mktemp("validation")
+    checks = "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT"
+    (settings / "vk_layer_settings.txt").write_text(
+        f"khronos_validation.report_flags = error,warn,perf\nkhronos_validation.enables = {checks}\n"
+    )
+    env = {**os.environ, "VK_LAYER_SETTINGS_PATH": str(settings)}
+    if (MANIFESTS / "VkLayer_khronos_validation.json").is_file():
+        env |= {"VK_LAYER_PATH": str(MANIFESTS), "VK_INSTANCE_LAYERS": LAYERS[-1]}
+
+    def run(folder: Path, *words: object) -> str:
+        command = [str(program), *map(str, words)]
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False)
+        said = done.stdout + done.stderr
+        assert done.returncode == 0 and "Validation" not in said and "VUID" not in said, said[-4000:]
+        return done.stdout
+
+    return run
+
+
+def of_frames(session: Any, count: int) -> list[list[Array]]:
+    """Inputs of each frame."""
+    rng = np.random.default_rng(5)
+
+    def draw(dtype: str, shape: tuple[int, ...]) -> Array:
+        if dtype.startswith("float"):
+            return rng.standard_normal(shape).astype(dtype)
+        return rng.integers(-99, 99, shape).astype(dtype)
+
+    return [[draw(t.dtype, t.shape) for t in session.inputs] for _ in range(count)]
+
+
+def check(vgf: Any, frame: Frame, data: bytes, folder: Path, masked: str, frames: int = 3, offset: int = 20) -> str:
+    """Frames that are submitted before one is waited for, beside runs of a session."""
+    (folder / "a.vgf").write_bytes(data)
+    with vgf.Session(data, engine="compute") as session:
+        given = of_frames(session, frames)
+        wanted = [session.run(arrays) for arrays in given]
+    for i, arrays in enumerate(zip(*given, strict=True)):
+        (folder / f"x{i}").write_bytes(b"".join(array.tobytes() for array in arrays))
+    names = [*(f"x{i}" for i in range(len(given[0]))), *(f"y{i}" for i in range(len(wanted[0])))]
+    said = frame(folder, "buffers", "a.vgf", masked, frames, offset, *names)
+    for i, arrays in enumerate(zip(*wanted, strict=True)):
+        assert (folder / f"y{i}").read_bytes() == b"".join(array.tobytes() for array in arrays), f"output {i}"
+    return said
+
+
+@pytest.mark.parametrize("scheme", ["int8", "fp32"])
+def test_frames_have_the_bits_of_a_session(vgf: Any, frame: Frame, tmp_path: Path, scheme: str) -> None:
+    assert check(vgf, frame, network(scheme), tmp_path, "none").count("record") == 3
+
+
+def test_every_feature_may_be_masked(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """One by one, and all of them: an application may have enabled none."""
+    features = [row.split()[1] for row in frame(tmp_path, "requirements").splitlines()[:-1]]
+    assert {"robustBufferAccess", "shaderIntegerDotProduct"} <= set(features)
+    data = network("int8")
+    for masked in (*features, "all"):
+        check(vgf, frame, data, tmp_path, masked, frames=1)
+
+
+@pytest.mark.parametrize("offset", [0, 4, 252, 260])
+@pytest.mark.parametrize(("dtype", "size"), [(DType.INT8, 5), (DType.INT16, 7), (DType.INT32, 300)])
+def test_bytes_beside_a_tensor_are_kept(
+    vgf: Any, frame: Frame, tmp_path: Path, offset: int, dtype: DType, size: int
+) -> None:
+    data = graph_vgf("REVERSE", dtype, size, axis=0)
+    check(vgf, frame, data, tmp_path, "none", frames=2, offset=offset)
+
+
+def test_two_inputs_that_are_one_operand_each(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    check(vgf, frame, graph_vgf("ADD", DType.INT32, 3, 70, operands=2), tmp_path, "none")
+
+
+def texels(values: Array, channels: int, image: Any) -> Array:
+    """[H, W, channels of the image], the rest zeros and alpha 1."""
+    out = np.zeros((*values.shape[:2], channels), image)
+    out[..., :] = 7  # what a program does not read
+    out[..., : values.shape[2]] = values
+    return out
+
+
+# A tensor's type and channels, the formats of the images that it comes from and goes to, and their numpy types.
+IMAGES = [
+    (DType.FP32, 3, (RGBA16F, "f2"), (RGBA32F, "f4")),
+    (DType.FP32, 4, (RGBA32F, "f4"), (RGBA16F, "f2")),
+    (DType.FP16, 3, (RGBA16F, "f2"), (RGBA16F, "f2")),
+    (DType.FP16, 1, (R16F, "f2"), (R32F, "f4")),
+    (DType.FP32, 1, (R32F, "f4"), (R32F, "f4")),
+    (DType.INT8, 4, (RGBA8_SNORM, "i1"), (RGBA8_SNORM, "i1")),
+    (DType.INT8, 3, (RGBA8_SNORM, "i1"), (RGBA8_SNORM, "i1")),
+]
+
+
+@pytest.mark.parametrize("order", ["last", "first"])
+@pytest.mark.parametrize(("dtype", "channels", "source", "target"), IMAGES)
+def test_images(
+    vgf: Any,
+    frame: Frame,
+    tmp_path: Path,
+    order: str,
+    dtype: DType,
+    channels: int,
+    source: tuple[int, str],
+    target: tuple[int, str],
+) -> None:
+    """A program that turns its image upside down."""
+    height, width = 5, 11
+    shape = (1, height, width, channels) if order == "last" else (1, channels, height, width)
+    data = graph_vgf("REVERSE", dtype, *shape, axis=1 if order == "last" else 2)
+    (tmp_path / "a.vgf").write_bytes(data)
+    rng = np.random.default_rng(3)
+    if dtype == DType.INT8:
+        values = rng.integers(-127, 128, (height, width, channels)).astype("i1")
+    else:
+        values = rng.standard_normal((height, width, channels)).astype("f2")
+    of_image = 1 if source[0] in (R16F, R32F) else 4
+    texels(values, of_image, source[1]).tofile(tmp_path / "x")
+    frame(tmp_path, "images", "a.vgf", source[0], target[0], order, "x", "y")
+    of_image = 1 if target[0] == R32F else 4
+    got = np.fromfile(tmp_path / "y", target[1])[: height * width * of_image].reshape(height, width, of_image)
+    assert np.array_equal(got[..., :channels], values[::-1].astype(target[1]))
+    if channels < of_image:
+        one = 127 if dtype == DType.INT8 else 1
+        assert (got[..., channels:-1] == 0).all() and (got[..., -1] == one).all()
+
+
+def test_values_of_normalized_texels(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """A tensor of floats has what a shader reads; what it writes is rounded."""
+    (tmp_path / "a.vgf").write_bytes(graph_vgf("REVERSE", DType.FP32, 16, 16, 4, axis=0))
+    bgra = np.arange(1024, dtype=np.uint8).reshape(16, 16, 4)
+    bgra.tofile(tmp_path / "x")
+    frame(tmp_path, "images", "a.vgf", BGRA8, RGBA32F, "last", "x", "y")
+    got = np.fromfile(tmp_path / "y", "f4")[:1024].reshape(16, 16, 4)
+    np.testing.assert_allclose(got, bgra[::-1][..., [2, 1, 0, 3]] / 255, atol=1e-6)
+    frame(tmp_path, "images", "a.vgf", BGRA8, RGBA8, "last", "x", "y")
+    got = np.fromfile(tmp_path / "y", "u1")[:1024].reshape(16, 16, 4)
+    assert np.array_equal(got, bgra[::-1][..., [2, 1, 0, 3]])
+
+
+def test_sizes_change_with_the_window(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    def doubled(size: int) -> Graph:
+        graph = Graph()
+        x = graph.input("x", (size, 6), DType.INT32)
+        graph.outputs = [graph.append("ADD", [x, x]).output]
+        return graph
+
+    (tmp_path / "a.vgf").write_bytes(sized_vgf(doubled, 1, 9))
+    for size in (2, 9):
+        x = np.arange(6 * size, dtype=np.int32)
+        x.tofile(tmp_path / "x")
+        frame(tmp_path, "resize", "a.vgf", f"{size} 6", "x", "y")
+        assert np.array_equal(np.fromfile(tmp_path / "y", np.int32), 2 * x)
+
+
+def test_errors_say_what_to_do(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    data = graph_vgf("ABS", DType.FP32, 3, 4, 1)
+    (tmp_path / "a.vgf").write_bytes(data)
+    with vgf.Session(data) as session:
+        x, y = session.inputs[0].name, session.outputs[0].name
+    said = frame(tmp_path, "errors", "a.vgf").splitlines()
+    assert said[:5] == [
+        "frame 2 of 2",
+        f"nothing is called 'nothing'; there are '{x}', '{y}'",
+        f"input '{x}': its offset, 2, is no multiple of 4",
+        f"input '{x}': the buffer is null",
+        said[4],
+    ]
+    assert said[4].startswith(f"input '{x}': images of VkFormat 13 are not read; these are: R8_UNORM, R8G8_UNORM")
+    fit = "an image of 2 x 2 R32_SFLOAT with channels last does not fit its shape, [3, 4, 1]"
+    assert said[5:] == [
+        f"input '{x}': {fit}",
+        "the program has 1 inputs, got 2 shapes",
+        f"input '{x}' is not bound in frame 0",
+        "frames_in_flight is 0: a program needs one at least",
+        "a handle of the adopted device, its loader or what it enabled is null",
+    ]

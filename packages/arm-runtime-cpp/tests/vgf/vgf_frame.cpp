@@ -1,0 +1,424 @@
+// A program in an application's frames:
+//
+//     vgf_frame requirements
+//     vgf_frame buffers PROGRAM.vgf MASKED FRAMES OFFSET INPUT... OUTPUT...
+//     vgf_frame images PROGRAM.vgf FROM TO first|last INPUT OUTPUT
+//     vgf_frame resize PROGRAM.vgf SHAPE INPUT OUTPUT
+//     vgf_frame errors PROGRAM.vgf
+//
+// MASKED is a feature that the device is made without, "none", or "all". FROM and TO are numbers of
+// VkFormats. Files of frames lie one after the other. The application's own code is here as small
+// as it can be: a device, buffers, images, and a command buffer for each frame, all submitted
+// before one is waited for.
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "arm_vgf/vgf.hpp"
+#include "vgf/vulkan_api.hpp"
+
+namespace vgf = arm_vgf;
+namespace vk = arm_runtime_vulkan;
+
+namespace {
+
+using Bytes = std::vector<char>;
+using Words = std::vector<std::string>;
+
+Bytes read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw vgf::Error("cannot read " + path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void write(const std::string& path, const Bytes& bytes) {
+    std::ofstream(path, std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+/// Structures for the features that are enabled, by their type: each is as long as any.
+class Chain {
+  public:
+    void enable(const vgf::Feature& feature) {
+        for (auto& one : structures_) {
+            if (header(*one)->sType == feature.structure) return set(*one, feature.offset);
+        }
+        structures_.push_back(std::make_unique<Structure>());
+        header(*structures_.back())->sType = feature.structure;
+        set(*structures_.back(), feature.offset);
+        if (structures_.size() > 1) {
+            header(*structures_[structures_.size() - 2])->pNext = header(*structures_.back());
+        }
+    }
+    const void* first() const { return structures_.empty() ? nullptr : structures_[0].get(); }
+
+  private:
+    struct Structure {
+        alignas(8) char bytes[1024] = {};
+    };
+    static VkBaseOutStructure* header(Structure& structure) {
+        return reinterpret_cast<VkBaseOutStructure*>(structure.bytes);
+    }
+    static void set(Structure& structure, size_t offset) {
+        const VkBool32 on = VK_TRUE;
+        std::memcpy(structure.bytes + offset, &on, sizeof(on));
+    }
+    std::vector<std::unique_ptr<Structure>> structures_;
+};
+
+PFN_vkGetInstanceProcAddr loader() {
+    return arm_runtime::vgf::vulkan().getDispatcher()->vkGetInstanceProcAddr;
+}
+
+vk::raii::Instance make_instance(const vk::ApplicationInfo& application) {
+    return {arm_runtime::vgf::vulkan(), vk::InstanceCreateInfo().setPApplicationInfo(&application)};
+}
+
+class Application {
+  public:
+    struct Buffer {
+        vk::raii::Buffer handle{nullptr};
+        vk::raii::DeviceMemory memory{nullptr};
+        char* mapped = nullptr;
+    };
+    struct Picture {
+        vk::raii::Image handle{nullptr};
+        vk::raii::DeviceMemory memory{nullptr};
+        vk::raii::ImageView view{nullptr};
+    };
+
+    explicit Application(const std::string& masked)
+        : instance_(make_instance(application_)),
+          physical_(vk::raii::PhysicalDevices(instance_).front()),
+          requirements_(vgf::requirements(*instance_, *physical_, loader(), VK_API_VERSION_1_3)) {
+        bool found = masked == "none" || masked == "all";
+        for (const vgf::Feature& feature : requirements_.features) {
+            found = found || masked == feature.name;
+            if (masked == feature.name || masked == "all") continue;
+            chain_.enable(feature);
+            if (*feature.extension != '\0') extensions_.push_back(feature.extension);
+        }
+        if (!found) throw vgf::Error("no feature " + masked);
+        const float priority = 1;
+        const auto queue =
+            vk::DeviceQueueCreateInfo().setQueueFamilyIndex(family()).setQueuePriorities(priority);
+        const auto info = vk::DeviceCreateInfo()
+                              .setPNext(chain_.first())
+                              .setQueueCreateInfos(queue)
+                              .setPEnabledExtensionNames(extensions_);
+        device_ = {physical_, info};
+        queue_ = {device_, family(), 0};
+        pool_ = {device_, vk::CommandPoolCreateInfo().setQueueFamilyIndex(family())};
+        const VkDeviceCreateInfo& enabled = info;
+        adopted_ = std::make_unique<vgf::Device>(
+            vgf::Device::adopt({*instance_, *physical_, *device_, family(), *queue_, loader(),
+                                &enabled, VK_API_VERSION_1_3}));
+    }
+
+    uint32_t family() const { return requirements_.queue_families.front(); }
+    const vgf::Requirements& requirements() const { return requirements_; }
+    const vgf::Device& adopted() const { return *adopted_; }
+    const vk::raii::Device& device() const { return device_; }
+
+    Buffer buffer(size_t bytes) const {
+        using Usage = vk::BufferUsageFlagBits;
+        Buffer made;
+        made.handle = {device_,
+                       vk::BufferCreateInfo().setSize(bytes).setUsage(
+                           Usage::eStorageBuffer | Usage::eTransferSrc | Usage::eTransferDst)};
+        using Kind = vk::MemoryPropertyFlagBits;
+        made.memory =
+            allocate(made.handle.getMemoryRequirements(), Kind::eHostVisible | Kind::eHostCoherent);
+        made.handle.bindMemory(*made.memory, 0);
+        made.mapped = static_cast<char*>(made.memory.mapMemory(0, VK_WHOLE_SIZE));
+        return made;
+    }
+
+    Picture picture(vk::Format format, uint32_t width, uint32_t height,
+                    vk::ImageUsageFlags usage) const {
+        Picture made;
+        made.handle = {device_, vk::ImageCreateInfo()
+                                    .setImageType(vk::ImageType::e2D)
+                                    .setFormat(format)
+                                    .setExtent({width, height, 1})
+                                    .setMipLevels(1)
+                                    .setArrayLayers(1)
+                                    .setUsage(usage | vk::ImageUsageFlagBits::eTransferSrc |
+                                              vk::ImageUsageFlagBits::eTransferDst)};
+        made.memory = allocate(made.handle.getMemoryRequirements(), {});
+        made.handle.bindMemory(*made.memory, 0);
+        made.view = {device_, vk::ImageViewCreateInfo()
+                                  .setImage(*made.handle)
+                                  .setViewType(vk::ImageViewType::e2D)
+                                  .setFormat(format)
+                                  .setSubresourceRange(kWhole)};
+        return made;
+    }
+
+    std::vector<vk::raii::CommandBuffer> commands(uint32_t count) const {
+        vk::raii::CommandBuffers made(
+            device_,
+            vk::CommandBufferAllocateInfo().setCommandPool(*pool_).setCommandBufferCount(count));
+        return std::move(made);
+    }
+
+    void submit_and_wait(const std::vector<vk::raii::CommandBuffer>& recorded) const {
+        for (const auto& commands : recorded)
+            queue_.submit(vk::SubmitInfo().setCommandBuffers(*commands));
+        queue_.waitIdle();
+    }
+
+    static constexpr vk::ImageSubresourceRange kWhole{vk::ImageAspectFlagBits::eColor, 0, 1, 0, 1};
+
+  private:
+    vk::raii::DeviceMemory allocate(const vk::MemoryRequirements& needs,
+                                    vk::MemoryPropertyFlags flags) const {
+        const auto memory = physical_.getMemoryProperties();
+        for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+            if ((needs.memoryTypeBits >> i & 1) &&
+                (memory.memoryTypes[i].propertyFlags & flags) == flags) {
+                return {
+                    device_,
+                    vk::MemoryAllocateInfo().setAllocationSize(needs.size).setMemoryTypeIndex(i)};
+            }
+        }
+        throw vgf::Error("no memory");
+    }
+
+    vk::ApplicationInfo application_{"vgf_frame", 0, nullptr, 0, VK_API_VERSION_1_3};
+    vk::raii::Instance instance_;
+    vk::raii::PhysicalDevice physical_;
+    vgf::Requirements requirements_;
+    Chain chain_;
+    std::vector<const char*> extensions_;
+    vk::raii::Device device_{nullptr};
+    vk::raii::Queue queue_{nullptr};
+    vk::raii::CommandPool pool_{nullptr};
+    std::unique_ptr<vgf::Device> adopted_;
+};
+
+void barrier(const vk::raii::CommandBuffer& commands, const vgf::Access& from,
+             const vgf::Access& to) {
+    commands.pipelineBarrier(
+        vk::PipelineStageFlags(from.stages), vk::PipelineStageFlags(to.stages), {},
+        vk::MemoryBarrier(vk::AccessFlags(from.access), vk::AccessFlags(to.access)), {}, {});
+}
+
+void change_layout(const vk::raii::CommandBuffer& commands, vk::Image image, vk::ImageLayout from,
+                   vk::ImageLayout to, const vgf::Access& before, const vgf::Access& after) {
+    const auto change = vk::ImageMemoryBarrier()
+                            .setSrcAccessMask(vk::AccessFlags(before.access))
+                            .setDstAccessMask(vk::AccessFlags(after.access))
+                            .setOldLayout(from)
+                            .setNewLayout(to)
+                            .setSrcQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
+                            .setDstQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
+                            .setImage(image)
+                            .setSubresourceRange(Application::kWhole);
+    commands.pipelineBarrier(vk::PipelineStageFlags(before.stages),
+                             vk::PipelineStageFlags(after.stages), {}, {}, {}, change);
+}
+
+constexpr vgf::Access kHostWrites{VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_WRITE_BIT};
+constexpr vgf::Access kHostReads{VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT};
+constexpr vgf::Access kCopyWrites{VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT};
+constexpr vgf::Access kCopyReads{VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT};
+constexpr vgf::Access kNothing{VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, 0};
+
+int buffers(const Words& words) {
+    const Bytes file = read(words[0]);
+    const Application app(words[1]);
+    const auto frames = static_cast<uint32_t>(std::stoul(words[2]));
+    const size_t offset = std::stoul(words[3]);
+    vgf::Program program(file.data(), file.size(), app.adopted(), {frames});
+    std::vector<const vgf::TensorInfo*> infos;
+    for (const auto* some : {&program.inputs(), &program.outputs()}) {
+        for (const vgf::TensorInfo& info : *some) infos.push_back(&info);
+    }
+    std::vector<std::vector<Application::Buffer>> memory(infos.size());
+    for (size_t i = 0; i < infos.size(); ++i) {
+        const bool input = i < program.inputs().size();
+        const Bytes data = input ? read(words[4 + i]) : Bytes();
+        const size_t bytes = infos[i]->bytes;
+        for (uint32_t frame = 0; frame < frames; ++frame) {
+            const size_t whole = offset + (bytes + 3) / 4 * 4;
+            memory[i].push_back(app.buffer(whole));
+            std::memset(memory[i].back().mapped, 0x5a, whole);
+            if (input) std::memcpy(memory[i].back().mapped + offset, &data[frame * bytes], bytes);
+            program.bind(frame, infos[i]->name, *memory[i].back().handle, offset);
+        }
+    }
+    const auto commands = app.commands(frames);
+    for (uint32_t frame = 0; frame < frames; ++frame) {
+        commands[frame].begin({});
+        barrier(commands[frame], kHostWrites, vgf::kInputs);
+        barrier(commands[frame], kHostWrites, vgf::kOutputs);
+        const auto start = std::chrono::steady_clock::now();
+        program.record(*commands[frame], frame);
+        const std::chrono::duration<double, std::micro> took =
+            std::chrono::steady_clock::now() - start;
+        barrier(commands[frame], vgf::kOutputs, kHostReads);
+        commands[frame].end();
+        std::printf("record %.1f us\n", took.count());
+    }
+    app.submit_and_wait(commands);
+    for (size_t i = program.inputs().size(); i < infos.size(); ++i) {
+        Bytes all;
+        for (const Application::Buffer& buffer : memory[i]) {
+            const char* const begin = buffer.mapped + offset;
+            all.insert(all.end(), begin, begin + infos[i]->bytes);
+            for (size_t at = infos[i]->bytes; at % 4 != 0; ++at) {
+                if (begin[at] != 0x5a) throw vgf::Error("a byte behind an output was written");
+            }
+        }
+        write(words[4 + i], all);
+    }
+    return 0;
+}
+
+int images(const Words& words) {
+    const Bytes file = read(words[0]);
+    const Application app("none");
+    vgf::Program program(file.data(), file.size(), app.adopted(), {});
+    const bool planar = words[3] == "first";
+    const auto picture_of = [&](const vgf::TensorInfo& info, const std::string& format,
+                                vk::ImageUsageFlagBits usage) {
+        const size_t first = info.shape.size() - 3 + (planar ? 1 : 0);
+        const auto height = static_cast<uint32_t>(info.shape[first]);
+        const auto width = static_cast<uint32_t>(info.shape[first + 1]);
+        const auto kind = static_cast<vk::Format>(std::stoi(format));
+        auto made = app.picture(kind, width, height, usage);
+        const bool sampled = usage == vk::ImageUsageFlagBits::eSampled;
+        program.bind(
+            0, info.name,
+            vgf::Image{*made.view,
+                       sampled ? VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL,
+                       static_cast<VkFormat>(kind), width, height,
+                       planar ? vgf::Channels::kFirst : vgf::Channels::kLast});
+        return std::make_pair(std::move(made),
+                              vk::BufferImageCopy()
+                                  .setImageSubresource({vk::ImageAspectFlagBits::eColor, 0, 0, 1})
+                                  .setImageExtent({width, height, 1}));
+    };
+    const auto from = picture_of(program.inputs()[0], words[1], vk::ImageUsageFlagBits::eSampled);
+    const auto to = picture_of(program.outputs()[0], words[2], vk::ImageUsageFlagBits::eStorage);
+    const Bytes texels = read(words[4]);
+    const auto given = app.buffer(texels.size());
+    std::memcpy(given.mapped, texels.data(), texels.size());
+    const auto taken = app.buffer(texels.size() * 4);
+    using Layout = vk::ImageLayout;
+    const auto recorded = app.commands(1);
+    const vk::raii::CommandBuffer& commands = recorded[0];
+    commands.begin({});
+    change_layout(commands, *from.first.handle, Layout::eUndefined, Layout::eTransferDstOptimal,
+                  kNothing, kCopyWrites);
+    commands.copyBufferToImage(*given.handle, *from.first.handle, Layout::eTransferDstOptimal,
+                               from.second);
+    change_layout(commands, *from.first.handle, Layout::eTransferDstOptimal,
+                  Layout::eShaderReadOnlyOptimal, kCopyWrites, vgf::kInputs);
+    change_layout(commands, *to.first.handle, Layout::eUndefined, Layout::eGeneral, kNothing,
+                  vgf::kOutputs);
+    program.record(*commands, 0);
+    change_layout(commands, *to.first.handle, Layout::eGeneral, Layout::eTransferSrcOptimal,
+                  vgf::kOutputs, kCopyReads);
+    commands.copyImageToBuffer(*to.first.handle, Layout::eTransferSrcOptimal, *taken.handle,
+                               to.second);
+    barrier(commands, kCopyWrites, kHostReads);
+    commands.end();
+    app.submit_and_wait(recorded);
+    write(words[5], Bytes(taken.mapped, taken.mapped + texels.size() * 4));
+    return 0;
+}
+
+int resize(const Words& words) {
+    const Bytes file = read(words[0]);
+    const Application app("none");
+    vgf::Program program(file.data(), file.size(), app.adopted(), {});
+    std::vector<int64_t> shape;
+    std::istringstream text(words[1]);
+    for (int64_t size = 0; text >> size;) shape.push_back(size);
+    program.resize({shape});
+    const Bytes data = read(words[2]);
+    const auto from = app.buffer(data.size());
+    std::memcpy(from.mapped, data.data(), data.size());
+    size_t bytes = arm_runtime::vgf::size_of(program.outputs()[0].type);
+    for (const int64_t size : program.output_shapes()[0]) bytes *= static_cast<size_t>(size);
+    const auto to = app.buffer(bytes);
+    program.bind(1, program.inputs()[0].name, *from.handle);
+    program.bind(1, program.outputs()[0].name, *to.handle);
+    const auto recorded = app.commands(1);
+    recorded[0].begin({});
+    barrier(recorded[0], kHostWrites, vgf::kInputs);
+    program.record(*recorded[0], 1);
+    barrier(recorded[0], vgf::kOutputs, kHostReads);
+    recorded[0].end();
+    app.submit_and_wait(recorded);
+    write(words[3], Bytes(to.mapped, to.mapped + bytes));
+    return 0;
+}
+
+template <typename Wrong>
+void say(Wrong wrong) {
+    try {
+        wrong();
+        std::puts("no error");
+    } catch (const vgf::Error& error) {
+        std::puts(error.what());
+    }
+}
+
+int errors(const Words& words) {
+    const Bytes file = read(words[0]);
+    const Application app("none");
+    vgf::Program program(file.data(), file.size(), app.adopted(), {});
+    const auto buffer = app.buffer(64);
+    const std::string& input = program.inputs()[0].name;
+    const vgf::Image wrong{reinterpret_cast<VkImageView>(1), VK_IMAGE_LAYOUT_GENERAL,
+                           VK_FORMAT_R8_UINT, 2, 2};
+    vgf::Image small = wrong;
+    small.format = VK_FORMAT_R32_SFLOAT;
+    say([&] { program.bind(2, input, *buffer.handle); });
+    say([&] { program.bind(0, "nothing", *buffer.handle); });
+    say([&] { program.bind(0, input, *buffer.handle, 2); });
+    say([&] { program.bind(0, input, VkBuffer(VK_NULL_HANDLE)); });
+    say([&] { program.bind(0, input, wrong); });
+    say([&] { program.bind(0, input, small); });
+    say([&] { program.resize({{1}, {2}}); });
+    say([&] { program.record(VK_NULL_HANDLE, 0); });
+    say([&] { vgf::Program(file.data(), file.size(), app.adopted(), {0}); });
+    say([&] { vgf::Device::adopt({}); });
+    return 0;
+}
+
+int requirements() {
+    const Application app("none");
+    for (const vgf::Feature& feature : app.requirements().features) {
+        std::printf("%s %s %s\n", feature.need == vgf::Need::kShould ? "should" : "may",
+                    feature.name, feature.purpose);
+    }
+    std::puts(app.adopted().description().c_str());
+    return 0;
+}
+
+}  // namespace
+
+int main(int count, char** given) {
+    const Words words(given + 1, given + count);
+    try {
+        if (words[0] == "requirements") return requirements();
+        const Words rest(words.begin() + 1, words.end());
+        if (words[0] == "buffers") return buffers(rest);
+        if (words[0] == "images") return images(rest);
+        if (words[0] == "resize") return resize(rest);
+        if (words[0] == "errors") return errors(rest);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
+    return 2;
+}
