@@ -196,6 +196,17 @@ def test_a_folder_that_cannot_be_written_is_no_obstacle(folder: Path, program: E
     assert not any(lower(program, _spec(), cache=True).cached for _ in range(2))
 
 
+def test_a_folder_that_others_write_is_read(
+    folder: Path, program: ExportedProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    lower(program, _spec(), cache=True)
+    monkeypatch.setattr("arm_tosa_core.flow.cache.os.utime", refuse)
+    assert lower(program, _spec(), cache=True).cached
+
+
 def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = lower(export(Net(_scaled), (X,)), _spec()).report
     monkeypatch.setattr(cache, "LIMIT", 250_000)

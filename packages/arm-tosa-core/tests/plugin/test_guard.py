@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -26,6 +27,16 @@ def refuses(*_: object) -> Any:
     raise UsageError("too small")
 
 
+@dataclass
+class Tool:
+    """Such a class is compared by its fields, so that it has no hash."""
+
+    name: str
+
+    def __call__(self, *_: object) -> bytes:
+        raise ValueError(self.name)
+
+
 WRONG: dict[str, tuple[dict[str, Any], Callable[[Target], object], str]] = {
     "compile": (
         {"compile": fails},
@@ -36,6 +47,11 @@ WRONG: dict[str, tuple[dict[str, Any], Callable[[Target], object], str]] = {
         {"compile": lambda *_: "payload"},
         lambda target: target.compiler.compile(b"", {}),
         "compile returned str, not bytes",
+    ),
+    "an object without a hash": (
+        {"compile": Tool("fast")},
+        lambda target: target.compiler.compile(b"", {}),
+        "compile raised ValueError: fast",
     ),
     "ports": ({"ports": fails}, lambda target: target.compiler.ports(b""), "ports raised KeyError: 'speed'"),
     "run": ({"run": fails}, lambda target: target.host.run(b"", []), "run raised KeyError: 'speed'"),

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -64,9 +65,10 @@ def load(key: str) -> Entry | None:
     path = _path(key)
     try:
         content = path.read_bytes()
-        os.utime(path)  # it was used: ``_shrink`` goes by this
     except OSError:
         return None
+    with suppress(OSError):  # a folder that others write
+        os.utime(path)  # it was used: ``_shrink`` goes by this
     magic, digest, rest = content[: len(_MAGIC)], content[len(_MAGIC) :][:_DIGEST], content[len(_MAGIC) + _DIGEST :]
     if magic != _MAGIC or hashlib.sha256(rest).digest() != digest:
         return None  # cut short, or not ours: it will be written anew

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..support.errors import ArmTosaError, Rejected
@@ -51,24 +50,27 @@ def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
     return replace(target, checks=target_checks, **parts)
 
 
-@functools.lru_cache(maxsize=4096)  # so that equal targets stay equal
-def _guarded(
-    function: Callable[..., Any], who: str, callback: str, results: tuple[type, ...] = (object,)
-) -> Callable[..., Any]:
-    if hasattr(function, "guards"):
-        return function
+@dataclass(frozen=True)
+class _Guarded:
+    """A function of a plugin; those of equal targets are equal."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    function: Callable[..., Any]
+    who: str
+    callback: str
+    results: tuple[type, ...]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            result = function(*args, **kwargs)
+            result = self.function(*args, **kwargs)
         except (ArmTosaError, MemoryError):
             raise
         except Exception as error:
-            raise PluginError(f"{who}: {callback} raised {type(error).__name__}: {error}") from error
-        if not isinstance(result, results):
-            kinds = " or ".join("None" if kind is type(None) else kind.__name__ for kind in results)
-            raise PluginError(f"{who}: {callback} returned {type(result).__name__}, not {kinds}")
+            raise PluginError(f"{self.who}: {self.callback} raised {type(error).__name__}: {error}") from error
+        if not isinstance(result, self.results):
+            kinds = " or ".join("None" if kind is type(None) else kind.__name__ for kind in self.results)
+            raise PluginError(f"{self.who}: {self.callback} returned {type(result).__name__}, not {kinds}")
         return result
 
-    vars(call)["guards"] = function
-    return call
+
+def _guarded(function: Callable[..., Any], who: str, callback: str, results: tuple[type, ...]) -> Callable[..., Any]:
+    return function if isinstance(function, _Guarded) else _Guarded(function, who, callback, results)
