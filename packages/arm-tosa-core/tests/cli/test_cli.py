@@ -238,6 +238,18 @@ def test_doctor_asks_targets(acme: Callable[..., None]) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [(lambda: 1 / 0, "a check raised ZeroDivisionError: division by zero"), (lambda: "fine", "a check returned str")],
+)
+def test_a_check_of_a_plugin_that_fails_is_a_finding(
+    check: Callable[[], Any], said: str, acme: Callable[..., None]
+) -> None:
+    acme(health=[check])
+    (row,) = (row for row in ok("doctor") if row["needed_for"] == "its targets")
+    assert row["state"] == "broken" and row["detail"].startswith(said) and "plugin" in row["fix"]
+
+
 def test_a_target_compiles_and_runs_a_tosa_file(folder: Path, acme: Callable[..., None]) -> None:
     def simulate(payload: bytes, inputs: Any) -> list[np.ndarray[Any, Any]]:
         assert payload == b"acme:" + Path("g.tosa").read_bytes()[:8]

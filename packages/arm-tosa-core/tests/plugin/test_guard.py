@@ -12,6 +12,7 @@ import target_kit
 from arm_tosa_core.exir.compile_spec import TargetCompileSpec
 from arm_tosa_core.exir.target_options import compile_spec_for
 from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.firmware import firmware_of
 from arm_tosa_core.plugin.guard import PluginError, guarded
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.support.errors import Rejected, UsageError
@@ -137,3 +138,9 @@ def test_a_compile_spec_that_is_none() -> None:
 def test_fields_of_another_type_are_told_when_the_target_is_made(fields: dict[str, Any], problem: str) -> None:
     with pytest.raises(UsageError, match=f"^{problem}"):
         target_kit.target("zeta", "TOSA-1.0+INT", **fields)
+
+
+@pytest.mark.parametrize("place", ["acme_nowhere:FIRMWARE", "json:FIRMWARE"])
+def test_firmware_that_cannot_be_imported(place: str) -> None:
+    with pytest.raises(PluginError, match=f"target 'zeta': its firmware '{place}' cannot be imported"):
+        firmware_of(target_kit.target("zeta", "TOSA-1.0+INT", firmware=place))

@@ -21,15 +21,31 @@ from .report import Result, say, table
 
 def doctor() -> Result:
     """Say what works on this machine, and what to install for the rest."""
-    targets = [row.target for row in plugins.providers() if isinstance(row.target, Target)]
-    of_targets = dict.fromkeys(check for target in targets for check in target.host.health)  # accelerators share theirs
-    findings = [check() for check in (*_CHECKS, *of_targets)]
+    findings = [check() for check in _CHECKS]
+    known: list[HealthCheck] = []
+    for row in plugins.providers():
+        for check in row.target.host.health if isinstance(row.target, Target) else ():
+            if check not in known:  # accelerators share theirs
+                known.append(check)
+                findings.append(_of_plugin(check, f"{row.distribution} {row.version}"))
 
     def show(console: Console) -> None:
         columns = ("what", "state", "detail", "needed for", "what to do", "tested", "known to break outside")
         console.print(table("", columns, [tuple(asdict(finding).values()) for finding in findings]))
 
     return Result([asdict(finding) for finding in findings], show)
+
+
+def _of_plugin(check: HealthCheck, plugin: str) -> Finding:
+    """What a plugin finds; a check that fails is a fault of the plugin."""
+    try:
+        finding: object = check()
+        if isinstance(finding, Finding):
+            return finding
+        problem = f"a check returned {type(finding).__name__}, not a Finding"
+    except Exception as error:
+        problem = f"a check raised {type(error).__name__}: {error}"
+    return Finding(plugin, "broken", problem, "its targets", "uninstall or repair the plugin")
 
 
 def _python() -> Finding:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..support.errors import UsageError
+from .guard import PluginError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,9 +146,14 @@ def firmware_of(target: Target) -> Firmware:
 
     Raises:
         UsageError: the target has none.
+        PluginError: it cannot be imported.
     """
     if not target.host.firmware:
         raise UsageError(f"target {target.name!r} makes no firmware; Ethos-U does (arm-ethosu)")
     module, _, name = target.host.firmware.partition(":")
-    firmware: Firmware = getattr(import_module(module), name)
+    try:
+        firmware: Firmware = getattr(import_module(module), name)
+    except Exception as error:
+        problem = f"its firmware {target.host.firmware!r} cannot be imported: {type(error).__name__}: {error}"
+        raise PluginError(f"target {target.name!r}: {problem}") from error
     return firmware
