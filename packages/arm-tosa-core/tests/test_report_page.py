@@ -54,7 +54,7 @@ def _report() -> Report:
         Layer("Add", "add", "aten.add.Tensor", "", "", 300.0, 0, 700),
         Layer("Copy", "", "", "", "", 100.0, 0, 64),
     ]
-    memory = [Live("t1", 2048, "CONV2D", "", "conv", 0, 3, 0), Live("#9", 1024, "", "", "", 2, 3, 2048)]
+    memory = [Live("t1", 2048, 0, 3, 0, "CONV2D", "", "conv"), Live("#9", 1024, 2, 3, 2048)]
     figures = {"cycles": 1000.0, "clock_hz": 1e6, "sram_kib": 3.0, "flash_kib": 1.0, "macs_per_cycle": 128.0}
     return Report("acme", 1, rows, [left], compiled=[CompiledDelegate(figures, memory, layers, memory)])
 

@@ -176,7 +176,13 @@ ROWS: tuple[Row, ...] = (
     _workaround(ACTIVATION_FIRST, ALL),
     _workaround(RESCALE_AS_CAST, ALL),
     _workaround(BROADCAST_INT32, ALL),
-    Row(ATTENTION_IN_PARTS, Kind.MEMORY, U85, elsewhere="no effect in the six networks that were tried"),
+    Row(
+        ATTENTION_IN_PARTS,
+        Kind.MEMORY,
+        U85,
+        "7.2 MiB of SRAM in place of 27.0, and 28.1 M cycles in place of 36.1 M, for 6 heads of [1500, 64] on U85-256",
+        elsewhere="no effect in the six networks that were tried",
+    ),
     Row(
         HEADS_OF_LAYERS,
         Kind.SPEED,
@@ -243,7 +249,13 @@ ROWS: tuple[Row, ...] = (
     _workaround(CAST_TO_INT32, U85),
     _workaround(MADE_SMALLER, U85),
     _workaround(CONCAT_OF_INT32_U85, U85),
-    Row(MAXIMUM_AS_POOL, Kind.SPEED, SMALL, elsewhere="ViT 14 % slower, BERT-tiny 1.6 %"),
+    Row(
+        MAXIMUM_AS_POOL,
+        Kind.SPEED,
+        SMALL,
+        "38,000 cycles in place of 88,900 along 16 channels of 32x32 on U55-128",
+        elsewhere="ViT 14 % slower, BERT-tiny 1.6 %",
+    ),
     Row(
         OVERLAPPING_PATCHES,
         Kind.SUPPORT,

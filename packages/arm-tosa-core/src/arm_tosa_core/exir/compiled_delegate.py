@@ -13,27 +13,18 @@ TIMING_MODEL = "timing model"
 
 
 @dataclass(frozen=True)
-class Live:
-    """Something in on-chip memory when most of it is in use.
+class Live(LiveTensor):
+    """A tensor or a buffer in on-chip memory, and where it comes from.
 
     Args:
-        name: of the tensor in the TOSA graph, or of a buffer of the target's own.
-        size: bytes.
         made_by: the TOSA operator that makes it, ``input``, or nothing for a buffer.
         source: the user's source line, if known.
         node: of the exported program that it comes from, if known.
-        first, last: when it is there, both included, in steps of the compiler's schedule.
-        offset: where it begins, bytes.
     """
 
-    name: str
-    size: int
     made_by: str = ""
     source: str = ""
     node: str = ""
-    first: int = 0
-    last: int = 0
-    offset: int = 0
 
 
 @dataclass(frozen=True)
@@ -113,7 +104,7 @@ def origin_of(tensor: Tensor | None) -> Origin:
 def _live(tensor: LiveTensor, known: Tensor | None) -> Live:
     maker = "" if known is None else "input" if known.producer is None else known.producer.name
     origin = origin_of(known)
-    return Live(tensor.name, tensor.size, maker, origin.source, origin.node, tensor.first, tensor.last, tensor.offset)
+    return Live(**vars(tensor), made_by=maker, source=origin.source, node=origin.node)
 
 
 def _layer(layer: CompiledLayer, known: Tensor | None) -> Layer:
