@@ -14,6 +14,7 @@ from firmware_kit import WARNINGS
 from arm_ethosu.firmware.c_text import FOLDER, float_text
 from arm_ethosu.firmware.model import Port
 from arm_ethosu.firmware.ports import as_integers, real
+from arm_tosa_core.support.errors import UsageError
 from build_tools import require
 
 
@@ -52,6 +53,12 @@ void convert(const float *reals, int32_t *integers, float *back, int count) {
             (wanted,) = as_integers("x", [dataclasses.replace(port, shape=reals.shape)], [reals])
         assert np.array_equal(integers, wanted) and np.unique(integers).size > 200
         assert np.array_equal(back, real(port, wanted))
+
+
+def test_nan_is_no_integer() -> None:
+    port = Port("x", (2,), "int8", "float32", 0.1, -7, (-128, 127))
+    with pytest.raises(UsageError, match="x as integers, and a number of the array given is NaN"):
+        as_integers("m", [port], [np.array([1, np.nan], np.float32)])
 
 
 @pytest.mark.parametrize("value", [1.0, 0.1, 0.004200587514787912, 3e-12, 1e20])

@@ -22,7 +22,7 @@ def as_integers(who: str, ports: Sequence[Port], arrays: Sequence[Array]) -> lis
         arrays: of the ports' shapes, each of the type that the program takes, or of the one that firmware takes.
 
     Raises:
-        UsageError: their number, a shape or a type is not right, or a number does not fit.
+        UsageError: their number, a shape or a type is not right, or a number does not fit, as NaN fits no integer.
     """
     if arrays and len(arrays) != len(ports):
         raise UsageError(f"{who} takes inputs {', '.join(port.name for port in ports)}; {len(arrays)} given")
@@ -36,7 +36,7 @@ def as_integers(who: str, ports: Sequence[Port], arrays: Sequence[Array]) -> lis
             accepted = " or ".join(dict.fromkeys((port.program_dtype, port.dtype)))
             raise UsageError(f"{who} takes {port.name} of {accepted}; the array given is of {array.dtype}")
         if array.dtype != port.dtype:
-            array = _narrowed(who, port, array) if port.scale is None else _quantized(port, array)
+            array = _narrowed(who, port, array) if port.scale is None else _quantized(who, port, array)
         out.append(np.ascontiguousarray(array))
     return out
 
@@ -48,9 +48,11 @@ def _narrowed(who: str, port: Port, array: Array) -> Array:
     return narrow
 
 
-def _quantized(port: Port, array: Array) -> Array:
+def _quantized(who: str, port: Port, array: Array) -> Array:
     """As ExecuTorch's ``quantize_per_tensor`` does: times the reciprocal in float32, to the nearest even."""
     assert port.scale is not None
+    if np.isnan(array).any():
+        raise UsageError(f"{who} takes {port.name} as integers, and a number of the array given is NaN")
     inverse = np.float32(1.0 / port.scale)
     integers: Array = np.clip(np.rint(array * inverse) + port.zero_point, *port.bounds).astype(port.dtype)
     return integers
