@@ -9,9 +9,16 @@ import torch
 from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 
-from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
-from arm_tosa_core.quantize.corrections.bias_correction import _errors, channel_means
+from arm_tosa_core import (
+    Corrections,
+    TosaCompileSpec,
+    TOSAQuantizer,
+    get_symmetric_quantization_config,
+    quantize_program,
+)
+from arm_tosa_core.quantize.corrections.bias_correction import constant
 from arm_tosa_core.quantize.corrections.layer_inputs import LayerInputs
+from arm_tosa_core.quantize.decisions import CORRECTED
 from arm_tosa_core.quantize.probe.calls import inputs_of
 from arm_tosa_core.quantize.probe.runner import Runner
 
@@ -51,10 +58,11 @@ def test_errors_of_weights_are_those_of_results(layer: nn.Module, shape: tuple[i
     calls = [torch.randn(shape, generator=random) for _ in range(3)]
     quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
     prepared = prepare_pt2e(torch.export.export(module, (calls[0],)).module(), quantizer)
-    inputs = LayerInputs(prepared, quantizer.rules, moments=True, means=True)
+    inputs = LayerInputs(prepared, quantizer.rules, spreads=True)
     runner = Runner(prepared, inputs.nodes, inputs.see, observe=True)
     for x in calls:
         runner.outputs(inputs_of(prepared, ((x,), {})))
+        inputs.next_call()
     ((node, found),) = inputs.nodes.items()
     lost = torch.randn(found.weight.shape, generator=random)
     weight: Any = layer.weight
@@ -63,7 +71,33 @@ def test_errors_of_weights_are_those_of_results(layer: nn.Module, shape: tuple[i
         if layer.bias is not None:
             layer.bias.zero_()  # type: ignore[operator]
         results = [layer(x + 0.25 * number) for number, x in enumerate(calls, 1)]
-    mean = inputs.mean(node.name)
-    assert mean is not None
-    wanted = sum(channel_means(result, found.weight.dim()) for result in results) / len(calls)
-    torch.testing.assert_close(_errors(found, lost, mean).double(), wanted, atol=1e-5, rtol=1e-5)
+    halves = results[::2], results[1::2]
+    for moments, half in zip(inputs.moments[node.name], halves, strict=True):
+        wanted = sum(_channel_means(result, found.weight.dim()) for result in half) / len(half)
+        torch.testing.assert_close(moments.mean_errors(lost), wanted, atol=1e-5, rtol=1e-5)
+
+
+def _channel_means(result: torch.Tensor, rank: int) -> torch.Tensor:
+    axis = result.dim() - (1 if rank == 2 else rank - 1)
+    others = [i for i in range(result.dim()) if i != axis]
+    return result.double().mean(others) if others else result.double()  # of no axes PyTorch takes the mean of all
+
+
+@pytest.mark.parametrize(("signs", "agree"), [((1.0, 1.0), True), ((1.0, -1.0), False)])
+def test_a_bias_takes_the_mean_error_and_says_whether_halves_of_the_samples_agree(
+    signs: tuple[float, float], agree: bool
+) -> None:
+    torch.manual_seed(0)
+    layer, x = nn.Linear(16, 1), torch.rand(1, 16) + 1
+    calls = [x * sign for sign in signs * 4]
+    quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
+    program = torch.export.export(nn.Sequential(layer), (x,))
+    made = quantize_program(program, quantizer, calls, corrections=Corrections(rounding=False))
+    (node,) = (n for n in made.converted.graph.nodes if n.name == "linear")
+    rounded = constant(node.args[1])
+    assert rounded is not None
+    wanted = layer.bias.detach() + (layer.weight.detach() - rounded) @ torch.cat(calls).mean(0)
+    torch.testing.assert_close(made.converted.get_buffer("_corrected_bias_linear"), wanted, atol=5e-5, rtol=0)
+    (row,) = [row for row in made.report if row.kind == CORRECTED]
+    assert row.evidence is not None and row.evidence.observations == 2
+    assert (row.evidence.after < row.evidence.before) == agree

@@ -207,3 +207,12 @@ def test_states_that_the_model_has_not(states: dict[str, str | int], reason: str
     program = torch.export.export(Step().eval(), sequence(1)[0])
     with pytest.raises(UsageError, match=reason):
         quantize_program(program, TOSAQuantizer(SPEC).set_global(INT8), sequence(2), states=states)
+
+
+def test_a_state_that_starts_as_one_number_repeated() -> None:
+    torch.manual_seed(3)
+    net = torch.nn.GRU(4, 3, batch_first=True)  # its first state is zeros, expanded
+    samples = [torch.randn(3, 2, 4) for _ in range(3)]
+    quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(INT8)
+    made = quantize_program(torch.export.export(net.eval(), (samples[0],)), quantizer, samples).converted
+    torch.testing.assert_close(made(samples[0])[0], net(samples[0])[0], atol=0.05, rtol=0)

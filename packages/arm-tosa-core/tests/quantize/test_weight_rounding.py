@@ -15,7 +15,6 @@ from arm_tosa_core import (
     get_symmetric_a16w8_quantization_config,
     quantize_program,
 )
-from arm_tosa_core.quantize.annotate.node_roles import arguments_of
 from arm_tosa_core.quantize.corrections.layer_inputs import Layer, Moments
 from arm_tosa_core.quantize.corrections.weight_rounding import Feedback
 from arm_tosa_core.quantize.decisions import ROUNDED
@@ -104,9 +103,9 @@ def test_weights_of_independent_inputs_are_rounded_to_the_nearest() -> None:
 
 
 def moments(layer: Layer, calls: list[torch.Tensor]) -> Moments:
-    made = Moments()
+    made = Moments(layer)
     for x in calls:
-        made.see(layer, x, arguments_of(layer.nodes[0]))
+        made.see(layer.nodes[0], (x,), x)
     return made
 
 

@@ -22,7 +22,7 @@ from ..support.errors import UsageError
 from ..support.library_messages import without_torch_warnings
 from .annotate.norms_behind_layers import settle_norms
 from .annotate.plain_module import make_plain
-from .corrections.bias_correction import correct_biases, correct_outputs
+from .corrections.bias_correction import correct_biases
 from .corrections.catalogue import Corrections
 from .corrections.concat_scales import keep_narrow
 from .corrections.equalization import equalize
@@ -123,8 +123,10 @@ def quantize_program(
     settle_norms(module, quantizer.rules)
     with unwritten(module):
         prepared = _prepared(module, quantizer.set_samples(first))
-        inputs = LayerInputs(prepared, quantizer.rules, moments=switches.rounding, means=switches.bias_correction)
-        _calibrate(prepared, first, calls, inputs, progress)
+        inputs = LayerInputs(prepared, quantizer.rules, spreads=switches.rounding)
+        looked_at = inputs.nodes if switches.rounding or switches.bias_correction else ()
+        looking = Runner(prepared, looked_at, inputs.see, observe=True)
+        _calibrate(looking, first, calls, inputs, progress)
     report = [*wide_decisions(prepared), *report]
     warn_of_long_tails(prepared)
     # This one runs only: the annotations of a copy name nodes of the original, and its weights are the original's.
@@ -136,7 +138,6 @@ def quantize_program(
         report += decisions(converted, round_weights(converted, inputs), ROUNDED)
     if switches.bias_correction:
         report += decisions(converted, correct_biases(converted, inputs), CORRECTED)
-        correct_outputs(floating, converted, first, quantizer.rules)
     return Quantized(floating, converted, carried, report)
 
 
@@ -152,15 +153,15 @@ def _prepared(module: GraphModule, quantizer: TOSAQuantizer) -> GraphModule:
 
 
 def _calibrate(
-    prepared: GraphModule,
+    looking: Runner,
     first: Sequence[Sample],
     others: Iterable[Sample],
     inputs: LayerInputs,
     progress: Callable[[int], None],
 ) -> None:
     """Observes all samples, and what layers read of the first ones."""
-    looking, plain = Runner(prepared, inputs.nodes, inputs.see, observe=True), Runner(prepared, observe=True)
-    filled = False
+    prepared, filled = looking.program, False
+    plain = Runner(prepared, observe=True)
     for done, sample in enumerate(chain(first, others), 1):
         (looking if done <= len(first) else plain).outputs(inputs_of(prepared, sample))
         inputs.next_call()

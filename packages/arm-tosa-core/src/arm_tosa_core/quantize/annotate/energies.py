@@ -12,7 +12,7 @@ from ...lowering.node_facts import facts
 from ...lowering.rule import Q
 from ...lowering.rule_set import RuleSet
 from ..probe.calls import FEW, Sample
-from ..probe.judge import Judge
+from ..probe.judge import accepts
 from ..probe.runner import look
 from ..schemes.config import QuantizationConfig
 from .node_roles import ACCUMULATES, float_inputs, is_float_result, is_sum
@@ -114,7 +114,7 @@ _STEPS = 255  # of 8 bits
 
 #: 16 bits of the operand are worth their cycles where its 8 bits make ten times the error of rounding the result. Of
 #: the networks in docs/notes/2026-11-25-energies.md those that gain 4 dB or more have 17 times as much at least.
-_JUDGE = Judge(part=1 / 10)
+_PART = 1 / 10
 
 
 def worth_16_bits(module: GraphModule, functions: Iterable[Node], samples: Sequence[Sample]) -> set[Node]:
@@ -151,7 +151,7 @@ def _is_worth(node: Node, operands: list[torch.Tensor], results: list[torch.Tens
         for x, y in zip(operands, results, strict=True)
     ]
     own = torch.full((len(errors),), _step(results) ** 2 / 12)
-    return bool(_JUDGE.accepts(torch.stack(errors), own))
+    return bool(accepts(torch.stack(errors), own, _PART))
 
 
 def _step(values: list[torch.Tensor]) -> float:

@@ -16,7 +16,7 @@ class Corrections:
         smoothing: the same behind layer norms.
         rescaling: scales of their own in front of concatenations, see ``concat_scales.keep_narrow``.
         rounding: of weights together, see ``weight_rounding.round_weights``.
-        bias_correction: see ``bias_correction.correct_biases`` and ``bias_correction.correct_outputs``.
+        bias_correction: see ``bias_correction.correct_biases``.
     """
 
     equalization: bool = True

@@ -12,12 +12,11 @@ from ...lowering.node_facts import note
 from ...lowering.rule_set import RuleSet
 from ...lowering.values import unbounded
 from ..probe.calls import FEW, Sample
-from ..probe.judge import Evidence, Judge, evidence
+from ..probe.judge import Evidence, accepts, evidence
 from ..probe.runner import look
 
 #: An operand that reaches less far than this part of the whole would lose two bits and more to the common scale.
 _NARROW = 0.25
-_JUDGE = Judge(part=_NARROW**2)  # errors go with the square of the reach
 
 
 def keep_narrow(module: GraphModule, samples: Sequence[Sample], rules: RuleSet) -> dict[str, Evidence]:
@@ -37,20 +36,20 @@ def keep_narrow(module: GraphModule, samples: Sequence[Sample], rules: RuleSet) 
     joins = {node: operands for node, operands in joins.items() if operands}
     if not joins or not samples:
         return {}
-    reach = dict.fromkeys((operand for node in joins for operand in node.args[0]), 0.0)
+    reaches: dict[Node, list[float]] = {operand: [] for node in joins for operand in node.args[0]}
 
     def see(node: Node, _args: Sequence[Any], result: torch.Tensor) -> None:
-        reach[node] = max(reach[node], _reach(result))
+        reaches[node].append(_reach(result))
 
-    look(samples[:FEW], module, reach, see)
+    look(samples[:FEW], module, reaches, see)
+    squares = {node: torch.tensor(each, dtype=torch.float64) ** 2 for node, each in reaches.items()}
     gains = {}
     for node, operands in joins.items():
-        whole = max(reach[operand] for operand in node.args[0])
+        whole = torch.stack([squares[operand] for operand in node.args[0]]).amax(0)
         for operand in operands:
-            before, after = torch.tensor([[whole**2], [reach[operand] ** 2]], dtype=torch.float64)
-            if _JUDGE.accepts(before, after):
+            if accepts(whole, squares[operand], _NARROW**2):
                 _copy(module, node, operand)
-                gains[operand.name] = evidence(before, after)
+                gains[operand.name] = evidence(whole, squares[operand])
     module.recompile()
     return gains
 

@@ -3,13 +3,13 @@
 A channel that is divided by ``s`` where it is made, and multiplied by ``s`` in the weights that read it, changes no
 result. Between layers this is cross-layer equalization (Nagel et al., 2019, 4.1), behind a norm it is activation
 smoothing (Xiao et al., 2023, SmoothQuant). How much moves is tried out, on data that the factors tried do not come
-from: channels that reach equally far in one picture leave their range together in the next. It stays where it gains
-little.
+from: channels that reach equally far in one picture leave their range together in the next. Of two samples each judges
+what comes of the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from torch.fx import GraphModule, Node
 from ...lowering.exported_program import attribute
 from ...lowering.rule_set import RuleSet
 from ..probe.calls import FEW, Sample
-from ..probe.judge import Evidence, Judge
+from ..probe.judge import Evidence, accepts, evidence
 from ..probe.runner import look
 from ..schemes.config import SMALLEST_SCALE
 from ..schemes.observers import MaskedHistogramObserver
@@ -30,7 +30,8 @@ _KEPT = 2
 #: The factors tried are ``reach(activation) ** a / reach(weights) ** (1 - a)``, channel by channel, for these ``a``.
 _EXPONENTS = (0.25, 0.5, 0.75)
 
-_JUDGE = Judge(part=0.8)
+#: Of the error as it is, what is left at most: factors that gain little stay where they are.
+_PART = 0.8
 
 #: Weights of a norm below this part of the largest are not divided by.
 _SMALLEST = 2**-10
@@ -92,7 +93,7 @@ def equalize(
     for edge in edges:
         if edge.value not in seen.kept:  # no sample had an element
             continue
-        choice, gain = _choose(module, edge, seen.kept[edge.value], seen.reach[edge.value])
+        choice, gain = _choose(edge, seen.kept[edge.value], seen.reach[edge.value])
         if choice is None:
             continue
         if isinstance(choice, _Fold):
@@ -113,7 +114,7 @@ def _edge(maker: Node, rules: RuleSet) -> _Edge | None:
     if not constants or not all(_is_own(c) for c in constants) or constants[0] is not maker.args[channels.weight]:
         return None
     value = maker
-    while len(value.users) == 1 and _is_homogeneous(next(iter(value.users)), rules):
+    while len(value.users) == 1 and rules.traits_of(next(iter(value.users))).homogeneous:
         value = next(iter(value.users))
     readers = tuple(value.users)
     axes = {None if (read := rules.traits_of(r).channels) is None else read.read for r in readers}
@@ -122,10 +123,6 @@ def _edge(maker: Node, rules: RuleSet) -> _Edge | None:
     smoothed = channels.last and channels.read is None
     edge = _Edge(maker, constants, value, readers, axis, smoothed)
     return edge if all(_reads(r, value, axis) for r in readers) else None
-
-
-def _is_homogeneous(node: Node, rules: RuleSet) -> bool:
-    return rules.traits_of(node).homogeneous
 
 
 def _is_own(node: Node) -> bool:
@@ -166,28 +163,32 @@ def _scaled(weight: torch.Tensor, reader: Node, factors: torch.Tensor) -> torch.
 
 
 def _choose(
-    module: GraphModule, edge: _Edge, samples: Sequence[torch.Tensor], reach: torch.Tensor
+    edge: _Edge, samples: Sequence[torch.Tensor], reach: torch.Tensor
 ) -> tuple[torch.Tensor | _Fold | None, Evidence]:
     """Factors that activations at an edge are divided by, [channels], or folding; None if neither gains."""
     weights = {reader: _data(reader.args[1]) for reader in edge.readers}
     if not all(w.dtype == torch.float32 for w in weights.values()):
         return None, Evidence(0.0, 0.0)
-    norm = _norm(module, edge)
-    trial = _Trial(edge, *_parted(samples, edge.axis), weights, norm)
+    norm = _norm(edge)
+    trials = [_Trial(edge, *parts, weights, norm) for parts in _parted(samples, edge.axis)]
+
+    def errors(of: Callable[[_Trial], float]) -> torch.Tensor:
+        return torch.tensor([of(trial) for trial in trials], dtype=torch.float64)
+
     ones = torch.ones_like(reach)
-    least = before = trial.error(ones)
+    least = before = errors(lambda trial: trial.error(ones))
     choice: torch.Tensor | _Fold | None = None
     if norm is not None and (norm.changes(ones) or norm.bias.any()) and _takes_bias(edge):
-        folded = trial.folded()
-        if _JUDGE.part * folded <= least:  # fewer operators: it need not be better
+        folded = errors(_Trial.folded)
+        if not accepts(folded, least, _PART):  # fewer operators: it need not be better
             least, choice = folded, norm
     limit = least
     rows = torch.cat([_by_channel(w, reader).abs() for reader, w in weights.items()], 1).amax(1)
     for exponent in _EXPONENTS:
-        error = trial.error(_factors(_reach(trial.seen, edge.axis), rows, exponent))
-        if error < least and _JUDGE.accepts(*torch.tensor([[limit], [error]], dtype=torch.float64)):
+        error = errors(lambda trial, a=exponent: trial.error(_factors(_reach(trial.seen, edge.axis), rows, a)))  # type: ignore[misc]
+        if error.mean() < least.mean() and accepts(limit, error, _PART):
             least, choice = error, _factors(reach, rows, exponent)
-    return choice, Evidence(before, least)
+    return choice, evidence(before, least)
 
 
 def _factors(reach: torch.Tensor, rows: torch.Tensor, exponent: float) -> torch.Tensor:
@@ -201,17 +202,17 @@ def _reach(x: torch.Tensor, axis: int) -> torch.Tensor:
     return x.abs().amax([i for i in range(x.dim()) if i != axis % x.dim()])
 
 
-def _parted(samples: Sequence[torch.Tensor], axis: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """What factors and scales are made of, and what they are judged on: two samples, or half of one and all of it."""
+def _parted(samples: Sequence[torch.Tensor], axis: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """What factors and scales are made of, and what they are judged on: each of two samples, or half of one and all."""
     first, *others = samples
     if others:
-        return first, others[0]
+        return [(first, others[0]), (others[0], first)]
     positions = -2 if axis == -1 else -1
     half = first.shape[positions] // 2 if first.dim() > 1 else 0
-    return first.narrow(positions, 0, half) if half else first, first
+    return [(first.narrow(positions, 0, half) if half else first, first)]
 
 
-def _norm(module: GraphModule, edge: _Edge) -> _Fold | None:
+def _norm(edge: _Edge) -> _Fold | None:
     """Weight and bias of a norm that has them, if the weight can be divided by."""
     if not edge.is_smoothed:
         return None
@@ -221,7 +222,7 @@ def _norm(module: GraphModule, edge: _Edge) -> _Fold | None:
     return _Fold(weight, bias[0] if bias else torch.zeros_like(weight))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Trial:
     """Squared errors of what the readers compute with 8 bits, activations per tensor and weights per channel.
 
@@ -238,6 +239,9 @@ class _Trial:
     weights: Mapping[Node, torch.Tensor]
     norm: _Fold | None
 
+    def __post_init__(self) -> None:
+        self.exact = {reader: _layer(reader, self.judged, weight) for reader, weight in self.weights.items()}
+
     def error(self, factors: torch.Tensor) -> float:
         """With activations divided by factors, [channels]."""
         norm, seen, x = self.norm, self.seen, self.judged
@@ -251,28 +255,33 @@ class _Trial:
                 divided = _rounded(divided * (norm.weight / factors), seen)
             if norm.bias.any():
                 divided = _rounded(divided + norm.bias / factors, seen + norm.bias / factors)
-        return self._of(self.judged, divided, factors)
+        return self._of(self.exact, divided, factors)
 
     def folded(self) -> float:
         """With the norm's weight and bias in the readers."""
         assert self.norm is not None
-        seen, x = self.seen - self.norm.bias, self.judged - self.norm.bias
-        return self._of(x, _rounded(x / self.norm.weight, seen / self.norm.weight), self.norm.weight)
+        weight, bias = self.norm.weight, self.norm.bias
+        exact = {reader: y - _layer(reader, bias, self.weights[reader]) for reader, y in self.exact.items()}
+        return self._of(exact, _rounded((self.judged - bias) / weight, (self.seen - bias) / weight), weight)
 
     def _by(self, x: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
         shape = [1] * x.dim()
         shape[self.edge.axis] = -1
         return x * factors.reshape(shape)
 
-    def _of(self, x: torch.Tensor, divided: torch.Tensor, factors: torch.Tensor) -> float:
+    def _of(self, exact: Mapping[Node, torch.Tensor], divided: torch.Tensor, factors: torch.Tensor) -> float:
         total = 0.0
         for reader, weight in self.weights.items():
-            layer: Any = reader.target
-            rest = (None, *reader.args[3:])
-            exact = layer(x, weight, *rest)
-            got = layer(divided, _rounded_weight(_scaled(weight, reader, factors)), *rest)
-            total += float((exact - got).double().square().sum())
+            got = _layer(reader, divided, _rounded_weight(_scaled(weight, reader, factors)))
+            total += float((exact[reader] - got).double().square().sum())
         return total
+
+
+def _layer(reader: Node, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """What a reader computes of an input with other weights, and without its bias."""
+    layer: Any = reader.target
+    result: torch.Tensor = layer(x, weight, None, *reader.args[3:])
+    return result
 
 
 def _rounded(x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:

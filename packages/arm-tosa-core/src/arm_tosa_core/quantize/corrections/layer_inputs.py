@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -81,21 +80,18 @@ def find_layers(prepared: GraphModule, rules: RuleSet) -> list[Layer]:
 
 
 class LayerInputs:
-    """What calls of a prepared model show of the inputs of its layers.
+    """What calls of a prepared model show of the inputs of its layers, in two halves of the calls.
 
     Args:
-        moments: whether to collect those of two halves of the calls, for rounding.
-        means: whether to collect the mean of what each weight is multiplied with, for biases.
+        spreads: whether to collect how inputs go together, for rounding; without, only their means, for biases.
     """
 
-    def __init__(self, prepared: GraphModule, rules: RuleSet, *, moments: bool, means: bool) -> None:
-        self.layers = find_layers(prepared, rules) if moments or means else []
+    def __init__(self, prepared: GraphModule, rules: RuleSet, *, spreads: bool) -> None:
+        self.layers = find_layers(prepared, rules)
         #: By the name of a layer.
-        self.moments = {x.name: (Moments(), Moments()) for x in self.layers if moments and not x.is_transposed}
-        self._sums: dict[str, torch.Tensor] = {}
-        self._calls: Counter[str] = Counter()
+        self.moments = {x.name: (Moments(x, spreads), Moments(x, spreads)) for x in self.layers}
         self.nodes = {node: layer for layer in self.layers for node in layer.nodes}
-        self._means, self._half = means, 0
+        self._half = 0
 
     def next_call(self) -> None:
         """Says that what comes belongs to another call."""
@@ -103,68 +99,48 @@ class LayerInputs:
 
     def see(self, node: Node, args: Sequence[Any], result: torch.Tensor) -> None:
         """Looks at a layer, as ``Runner`` asks."""
-        layer, arguments = self.nodes[node], arguments_of(node)
-        if layer.name in self.moments:
-            self.moments[layer.name][self._half].see(layer, args[0], arguments)
-        if self._means and result.numel():
-            mean = _mean(layer, node, args, result, arguments)
-            self._sums[node.name] = self._sums.get(node.name, 0.0) + mean
-            self._calls[node.name] += 1
-
-    def mean(self, name: str) -> torch.Tensor | None:
-        """Of what each weight is multiplied with at a node: in the weight's shape, or that of a channel of a group."""
-        return self._sums[name] / self._calls[name] if name in self._sums else None
-
-
-def _mean(
-    layer: Layer, node: Node, args: Sequence[Any], result: torch.Tensor, arguments: Mapping[str, Any]
-) -> torch.Tensor:
-    """The mean of what each weight is multiplied with, over the positions of a channel of the result."""
-    x: torch.Tensor = args[0]
-    weight = layer.weight
-    if layer.is_transposed:
-        with torch.enable_grad():
-            own, target = weight.clone().requires_grad_(), node.target
-            assert callable(target)
-            total: torch.Tensor
-            (total,) = torch.autograd.grad(target(x, own, None, *args[3:], **node.kwargs).sum(), own)
-        channels = weight.shape[1] * layer.groups
-        return total * channels / result.numel()
-    if weight.dim() == 2:
-        return x.reshape(-1, x.shape[-1]).mean(0)
-    axes = weight.dim() - 2
-    x, views = _unfolded(x, layer, arguments)
-    for i in range(axes):  # the axis of the positions goes, that of the kernel is the last one then
-        x = views[i](x).mean(2)
-    return x.mean(0).reshape(layer.groups, 1, *weight.shape[1:])
+        if result.numel():
+            self.moments[self.nodes[node].name][self._half].see(node, args, result)
 
 
 class Moments:
-    """The mean and the spread around it of what a layer multiplies with its weights.
+    """What a layer multiplies with its weights: the mean, and around it the spread of some positions.
 
     Parts of the data are joined by their means (Chan, Golub and LeVeque, 1983, "Algorithms for computing the sample
     variance"), so that a mean that is large beside the spread does not drown it.
+
+    Args:
+        spreads: whether to collect the spread; of a transposed convolution it is not.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, layer: Layer, spreads: bool = True) -> None:
+        self.layer = layer
+        self.calls = 0
+        self._sum: torch.Tensor | float = 0.0
+        self._has_spread = spreads and not layer.is_transposed
         self.observations = 0
-        #: [groups * parts, weights of a part], float64.
+        #: Of the positions looked at, [groups * parts, weights of a part], float64.
         self.mean = torch.zeros(0)
         #: Sums of products without the mean, [groups * parts, weights of a part, weights of a part].
         self.spread = torch.zeros(0)
 
-    def see(self, layer: Layer, x: torch.Tensor, arguments: Mapping[str, Any]) -> None:
-        """Takes the input of a layer at one of its nodes, which has these arguments."""
-        if not x.numel():
-            return
-        rows = windows(x, layer, arguments)
-        rows = rows.reshape(*rows.shape[:2], layer.parts, -1).transpose(1, 2).flatten(0, 1)
-        mean = rows.mean(1, dtype=torch.float64)
-        rows = rows - mean[:, None].to(rows.dtype)
-        self._join(rows.shape[1], mean, rows.transpose(1, 2) @ rows)
+    def see(self, node: Node, args: Sequence[Any], result: torch.Tensor) -> None:
+        """Takes the input of the layer at one of its nodes."""
+        layer, arguments = self.layer, arguments_of(node)
+        self.calls += 1
+        if layer.is_transposed:
+            self._sum = self._sum + _mean_of_transposed(layer, node, args, result)
+        else:
+            self._sum = self._sum + _mean(args[0], layer, arguments)
+        if self._has_spread:
+            rows = windows(args[0], layer, arguments)
+            rows = rows.reshape(*rows.shape[:2], layer.parts, -1).transpose(1, 2).flatten(0, 1)
+            mean = rows.mean(1, dtype=torch.float64)
+            rows = rows - mean[:, None].to(rows.dtype)
+            self._join(rows.shape[1], mean, rows.transpose(1, 2) @ rows)
 
     def __add__(self, other: Moments) -> Moments:
-        total = Moments()
+        total = Moments(self.layer)
         for each in (self, other):
             if each.observations:
                 total._join(each.observations, each.mean, each.spread)
@@ -187,8 +163,38 @@ class Moments:
 
     @property
     def is_known(self) -> bool:
-        """Whether something was seen, and all of it within what float32 holds."""
+        """Whether a spread was seen, and all of it within what float32 holds."""
         return self.observations > 0 and bool(self.spread.isfinite().all())
+
+    def mean_errors(self, lost: torch.Tensor) -> torch.Tensor:
+        """What the mean of each channel of the result lacks, [channels], if the weights lack ``lost``."""
+        groups, mean = self.layer.groups, self._sum / self.calls
+        assert isinstance(mean, torch.Tensor)
+        if self.layer.is_transposed:
+            products = (lost * mean).double().flatten(2).sum(2)  # [inputs, channels of a group]
+            return products.reshape(groups, -1, products.shape[1]).sum(1).reshape(-1)
+        return (lost.reshape(groups, len(lost) // groups, -1) * mean.reshape(groups, 1, -1)).double().sum(2).reshape(-1)
+
+
+def _mean_of_transposed(layer: Layer, node: Node, args: Sequence[Any], result: torch.Tensor) -> torch.Tensor:
+    """The mean of what each weight is multiplied with, over the positions of a channel of the result."""
+    target = node.target
+    assert callable(target)
+    with torch.enable_grad():
+        weight = layer.weight.clone().requires_grad_()
+        total: torch.Tensor
+        (total,) = torch.autograd.grad(target(args[0], weight, None, *args[3:], **node.kwargs).sum(), weight)
+    return total * weight.shape[1] * layer.groups / result.numel()
+
+
+def _mean(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]) -> torch.Tensor:
+    """Of what a layer multiplies with each weight, over all positions, [groups, weights of a channel]."""
+    if layer.weight.dim() == 2:
+        return x.reshape(-1, x.shape[-1]).mean(0)
+    x, views = _unfolded(x, layer, arguments)
+    for view in views:
+        x = view(x, 2).mean(2)  # the axis of the positions goes, that of the kernel is the last one then
+    return x.mean(0)
 
 
 def windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]) -> torch.Tensor:
@@ -196,10 +202,10 @@ def windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]) -> torc
     if layer.weight.dim() == 2:
         rows = x.reshape(1, -1, x.shape[-1])
         return rows[:, :: max(rows.shape[1] // _POSITIONS, 1)]
-    axes = layer.weight.dim() - 2
     x, views = _unfolded(x, layer, arguments)
-    for i in range(axes):
-        x = views[i](x, 2 + i)
+    axes = len(views)
+    for axis, view in enumerate(views, 2):
+        x = view(x, axis)
     positions = x.shape[0] * math.prod(x.shape[2 : 2 + axes])
     every = max(int((positions / _POSITIONS) ** (1 / axes)), 1)
     x = x[(slice(None), slice(None), *[slice(None, None, every)] * axes)]
@@ -212,7 +218,7 @@ def windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]) -> torc
 
 def _unfolded(
     x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]
-) -> tuple[torch.Tensor, list[Callable[..., torch.Tensor]]]:
+) -> tuple[torch.Tensor, list[Callable[[torch.Tensor, int], torch.Tensor]]]:
     """A padded image with a batch, and for each of its axes the view that has the kernel's positions as a last axis."""
     kernel = layer.weight.shape[2:]
     axes = len(kernel)
@@ -220,7 +226,7 @@ def _unfolded(
     x = x if x.dim() == axes + 2 else x[None]
     x = torch.nn.functional.pad(x, _padding(arguments["padding"], kernel, dilation))
 
-    def view(i: int, x: torch.Tensor, axis: int = 2) -> torch.Tensor:
+    def view(i: int, x: torch.Tensor, axis: int) -> torch.Tensor:
         return x.unfold(axis, dilation[i] * (kernel[i] - 1) + 1, stride[i])[..., :: dilation[i]]
 
     return x, [partial(view, i) for i in range(axes)]

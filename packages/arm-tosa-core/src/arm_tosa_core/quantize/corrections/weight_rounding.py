@@ -13,11 +13,8 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ...lowering.exported_program import attribute, is_dequantize
-from ..probe.judge import Evidence, Judge, evidence
+from ..probe.judge import Evidence, accepts, evidence
 from .layer_inputs import Layer, LayerInputs, Moments
-
-#: Of two halves of the samples, both must say that a channel gains.
-_JUDGE = Judge(sure=1.0)
 
 
 def round_weights(converted: GraphModule, inputs: LayerInputs) -> dict[str, Evidence]:
@@ -36,9 +33,9 @@ def round_weights(converted: GraphModule, inputs: LayerInputs) -> dict[str, Evid
     changed = {}
     for layer in inputs.layers:
         dequantize = nodes[layer.name].args[1]
-        if layer.name not in inputs.moments or not _is_stored(dequantize):
+        if not _is_stored(dequantize):
             continue
-        if (rounded := _rounded(layer, dequantize, *inputs.moments.pop(layer.name))) is not None:
+        if (rounded := _rounded(layer, dequantize, *inputs.moments[layer.name])) is not None:
             integers, changed[layer.name] = rounded
             with torch.no_grad():
                 _stored(dequantize).copy_(integers)
@@ -75,7 +72,7 @@ def _rounded(layer: Layer, dequantize: Node, first: Moments, second: Moments) ->
 
     before = torch.stack([noise(nearest, second), noise(nearest, first)])
     after = torch.stack([noise(of_first, second), noise(of_second, first)])
-    better = _JUDGE.accepts(before, after)
+    better = accepts(before, after)  # of two halves, both must gain
     if not better.any():
         return None
     gain = evidence(before.flatten(1).sum(1), torch.where(better, after, before).flatten(1).sum(1))

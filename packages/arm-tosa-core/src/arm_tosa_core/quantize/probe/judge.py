@@ -25,41 +25,29 @@ class Evidence:
     observations: int = 1
 
 
-@dataclass(frozen=True)
-class Judge:
-    """Accepts changes.
+def accepts(before: torch.Tensor, after: torch.Tensor, part: float = 1.0) -> torch.Tensor:
+    """Whether each change gains: by more than the standard error, of which one observation alone has none.
 
     Args:
-        part: of the error without a change, below which the error with it must be.
-        sure: standard errors by which the gain must exceed 0; with 0 one observation is enough.
+        before, after: errors without it and with it, [observations, ...].
+        part: of the error without a change, below which the error with it must be: what the change costs.
+
+    Returns:
+        [...], bool.
     """
-
-    part: float = 1.0
-    sure: float = 0.0
-
-    def accepts(self, before: torch.Tensor, after: torch.Tensor) -> torch.Tensor:
-        """Whether each change gains.
-
-        Args:
-            before, after: errors without it and with it, [observations, ...].
-
-        Returns:
-            [...], bool.
-        """
-        mean, square = estimate(self.part * before.double() - after.double())
-        return mean > (self.sure * square.sqrt() if self.sure else 0.0)
-
-
-def estimate(observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The mean of observations, [observations, ...], and the square of its standard error; infinite for one alone."""
-    count, mean = len(observations), observations.mean(0)
-    if count == 1:
-        return mean, torch.full_like(mean, math.inf)
-    return mean, ((observations - mean) ** 2).sum(0) / (count - 1) / count
+    gains = part * before.double() - after.double()
+    return gains.mean(0) > _standard_error(gains)
 
 
 def evidence(before: torch.Tensor, after: torch.Tensor) -> Evidence:
     """That of errors without a change and with it, [observations]."""
-    _, square = estimate(before.double() - after.double())
-    error = math.sqrt(float(square)) if len(before) > 1 else None
+    before, after = before.double(), after.double()
+    error = float(_standard_error(before - after)) if len(before) > 1 else None
     return Evidence(float(before.mean()), float(after.mean()), error, len(before))
+
+
+def _standard_error(observations: torch.Tensor) -> torch.Tensor:
+    """Of the mean of observations, [observations, ...]; 0 for one alone."""
+    if len(observations) == 1:
+        return torch.zeros_like(observations[0])
+    return observations.std(0) / math.sqrt(len(observations))
