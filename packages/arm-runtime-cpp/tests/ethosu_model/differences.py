@@ -252,6 +252,14 @@ def _two_views(m: Maker, dtype: DType, make: Callable[[Tensor], Tensor]) -> Tens
     return m.sum("ADD", m.pool("MAX_POOL2D", other, (12, 4), (1, 1), (0, 0, 0, 0)), make(one), 4)
 
 
+def _repeated_view(m: Maker, dtype: DType, combine: Callable[[Tensor, Tensor], Tensor], scale: float) -> Tensor:
+    """An operator of an input and a column, which repeats both, and the maxima of the input as a matrix."""
+    x, column = m.input(dtype, 1, 5, 1, 6), m.input(dtype, 1, 1, 5, 1)
+    matrix = m.op("RESHAPE", x, m.graph.shape((1, 1, 5, 6)))
+    outer = m.rescale(combine(m.rescale(x, I32, 1.0), m.rescale(column, I32, 1.0)), dtype, scale)
+    return m.sum("SUB", outer, m.pool("MAX_POOL2D", matrix, (1, 5), (1, 1), (0, 0, 0, 0)), 4)
+
+
 def _choice_by_largest(m: Maker, dtype: DType) -> Tensor:
     """Of a row of numbers, the first is replaced, as the index of the largest of each one says: a scatter."""
     row = m.input(dtype, 1, 1, 1, 5)
@@ -641,6 +649,12 @@ ROWS = {
     "minimum of what is read in another shape, U65": Row(lambda m: _minimum_read_otherwise(m, I16), "ethos-u65-256"),
     "minimum of one of two views": Row(
         lambda m: _two_views(m, I16, lambda x: m.op("REDUCE_MIN", x, axis=2)), "ethos-u65-512"
+    ),
+    "outer sum of one of two views": Row(
+        lambda m: _repeated_view(m, I8, lambda x, y: m.op("ADD", x, y), 0.3), "ethos-u55-128"
+    ),
+    "outer product of one of two views": Row(
+        lambda m: _repeated_view(m, I16, lambda x, y: m.op("MUL", x, y, m.const(I8, [0])), 1e-4), "ethos-u65-256"
     ),
     "sum of a tensor and itself in another shape": Row(lambda m: _with_itself(m, "ADD", I8), "ethos-u55-128"),
     "difference of a tensor and itself in another shape": Row(lambda m: _with_itself(m, "SUB", I16), "ethos-u65-256"),

@@ -35,7 +35,7 @@ from .int32_rescales import (
     RESHAPE_BEFORE_RESCALE,
     SMALL_SUM,
 )
-from .kept_outputs import KEPT_OUTPUT, MEETS_COPY, MINIMUM_OF_COPY, SELECT_OF_COPIES
+from .kept_outputs import KEPT_OUTPUT, MEETS_COPY, MINIMUM_OF_COPY, REPEATED_COPY, SELECT_OF_COPIES
 from .max_pool_copies import (
     DETOUR_U55,
     DETOUR_U85,
@@ -282,6 +282,7 @@ ROWS: tuple[Row, ...] = (
     _workaround(POOLED_EXTREME_U55, SMALL),
     _workaround(MINIMUM_OF_COPY, SMALL),
     _workaround(MEETS_COPY, SMALL),
+    _workaround(REPEATED_COPY, SMALL),
     _workaround(DETOUR_U55, SMALL),
     _workaround(CONCAT_OF_INT32_U55, SMALL),
     _workaround(CONCAT_OF_RESCALE, SMALL),

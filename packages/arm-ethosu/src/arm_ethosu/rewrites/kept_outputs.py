@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.operator_classes import VIEWS
-from arm_tosa_core.tosa.pattern import ANY, Match, Pattern
+from arm_tosa_core.tosa.pattern import ANY, Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.walks import through
 
 from ..operator_classes import TWO_OPERANDS
 from .max_pool_copies import copied, copy_of
+from .one_element_first import REPEATING
 
 _THROUGH = frozenset(("CAST", "RESCALE", "RESHAPE"))
-_RESCALES = ("CAST", "RESCALE")
+_RESCALES = frozenset(("CAST", "RESCALE"))
 #: Operators that Vela transposes what they read for.
 _TRANSPOSING = ("ARGMAX", "MATMUL", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_SUM", "TRANSPOSE")
 
@@ -44,14 +46,17 @@ KEPT_OUTPUT = Rewrite("kept_output", Stage.LEGALIZE, _TRANSPOSING, _kept_output,
 
 
 def _in_own_shape(match: Match) -> str | None:
-    x = match.tensor("operand")
+    return None if _is_one_of_views(match.tensor("operand")) else "it is read in its own shape"
+
+
+def _is_one_of_views(x: Tensor) -> bool:
+    """Whether the tensor has views of another shape, or is one of several views of a tensor."""
     source, path = x, [x]
     while source.producer is not None and source.producer.name in VIEWS:
         source = source.producer.inputs[0]
         path.append(source)
     views = [use for tensor in path for use in tensor.uses if use.name in VIEWS and use.output not in path]
-    otherwise = any(map(partial(_shows_otherwise, x), views)) and not x.is_constant
-    return None if otherwise else "it is read in its own shape"
+    return any(map(partial(_shows_otherwise, x), views)) and not x.is_constant
 
 
 def _shows_otherwise(x: Tensor, view: Op) -> bool:
@@ -82,6 +87,30 @@ def _meets_itself(match: Match) -> str | None:
     return "no operator reads the same tensor in two shapes"
 
 
+def _repeats_a_view(match: Match) -> str | None:
+    op = match.op
+    if any(x.shape == op.output.shape for x in op.inputs[:2]):
+        return "Vela repeats one operand at most"
+    views = map(_is_one_of_views, (through(x, _RESCALES) for x in op.inputs[:2]))
+    return None if any(views) else "operands are read in their own shapes"
+
+
+def _of_copied_views(match: Match) -> Mapping[int, Tensor]:
+    """Where both operands are repeated, those that are one of several views are copied: Vela would repeat another."""
+    insert = match.insert
+
+    def own(x: Tensor) -> Tensor:
+        op = x.producer
+        if op is not None and op.name in _RESCALES:
+            return insert.like(op, own(op.inputs[0]), *op.inputs[1:])
+        return copy_of(insert, x) if _is_one_of_views(x) else x
+
+    return {position: own(match.op.inputs[position]) for position in (0, 1)}
+
+
+REPEATED_COPY = pattern_rewrite(
+    "repeated_copy", Stage.LEGALIZE, Pattern("|".join(REPEATING)), _of_copied_views, _repeats_a_view, _RESCALES | set(VIEWS)
+)
 MEETS_COPY = copied(
     "other_shape_of_copy",
     Pattern("RESHAPE"),

@@ -8,11 +8,11 @@ from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
+from ..operator_classes import TWO_OPERANDS
+
 _AXES = 4
-_BINARY = (
-    *("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "ARITHMETIC_RIGHT_SHIFT", "LOGICAL_LEFT_SHIFT"),
-    *("LOGICAL_RIGHT_SHIFT", "BITWISE_AND", "BITWISE_OR", "BITWISE_XOR"),
-)
+#: Operators of two operands, either of which may be repeated along axes.
+REPEATING = (*TWO_OPERANDS, "LOGICAL_RIGHT_SHIFT", "BITWISE_AND", "BITWISE_OR", "BITWISE_XOR")
 
 
 def _repeated(match: Match) -> str | None:
@@ -30,5 +30,5 @@ def _on_four_axes(match: Match) -> Tensor:
 
 
 ONE_ELEMENT_FIRST = pattern_rewrite(
-    "one_element_first", Stage.LEGALIZE, Pattern("|".join(_BINARY)), _on_four_axes, _repeated
+    "one_element_first", Stage.LEGALIZE, Pattern("|".join(REPEATING)), _on_four_axes, _repeated
 )
