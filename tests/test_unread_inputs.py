@@ -112,3 +112,25 @@ def test_what_the_compiler_of_a_target_leaves_out(net: torch.nn.Module, tmp_path
     results = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(list(given))
     for result, want in zip(results, wanted if isinstance(wanted, tuple) else [wanted], strict=True):
         torch.testing.assert_close(result, want)
+
+
+@pytest.mark.parametrize("target", ["ethos-u55-128", "ethos-u85-256"])
+def test_a_constant_in_place_of_all(target: str) -> None:
+    """The constant is computed on the CPU, so that the operator which names the old numbers is there as well."""
+    net = Apply(
+        lambda x: (x.sigmoid(), torch.select_scatter(x.movedim(-1, 1).clone(), torch.full((3, 12, 6), 2.0), 3, 0))
+    )
+    given = (torch.linspace(-3, 3, 216).reshape(3, 6, 1, 12),)
+    spec: Any = compile_spec_of(target)
+    quantizer = TOSAQuantizer(spec).set_global(get_symmetric_quantization_config())
+    quantized = quantize_program(torch.export.export(net, given), quantizer, [given]).converted
+    program = torch.export.export(quantized, given)
+    partitioner: Any = EthosUPartitioner(spec)
+    edge = to_edge_transform_and_lower(program, partitioner=[partitioner])
+    pytest.importorskip("arm_runtime", reason="nox builds arm-runtime-cpp")
+    from executorch.runtime import Runtime
+
+    for buffer in (lower(program, target).buffer, edge.to_executorch().buffer):
+        results = Runtime.get().load_program(buffer).load_method("forward").execute(list(given))
+        for result, want in zip(results, quantized(*given), strict=True):
+            torch.testing.assert_close(result, want, rtol=0, atol=2e-2)

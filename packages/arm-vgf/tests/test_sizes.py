@@ -38,6 +38,7 @@ def exported(function: Callable[..., Any], *inputs: tuple[tuple[int, ...], dict[
 
 N, M = Dim("n", min=1, max=8), Dim("m", min=2, max=9)
 BATCH, LENGTH = {0: N}, {1: M}
+WEIGHT = torch.rand(4, 4)
 
 
 def symbols_of(vgf: bytes) -> list[tuple[int, int]]:
@@ -70,6 +71,10 @@ DELEGATED: dict[str, tuple[ExportedProgram, list[tuple[int, int]]]] = {
     "one more": (exported(lambda x: torch.cat([x.new_ones(1, 1), x], 1).exp(), ((1, 4), LENGTH)), [(2, 9)]),
     "positions": (exported(lambda x: x + torch.arange(x.shape[1]), ((1, 4), LENGTH)), [(2, 9)]),
     "few": (exported(lambda x: x.exp() @ x.transpose(1, 2), ((2, 3, 4), {0: Dim("n", min=1, max=2)})), [(1, 2)]),
+    "half of a weight": (
+        exported(lambda x: torch.nn.functional.linear(x, WEIGHT.chunk(2)[0]), ((2, 4, 4), BATCH)),
+        [(1, 8)],
+    ),
     "without": (exported(lambda x: x.exp(), ((2, 3), {})), []),
 }
 

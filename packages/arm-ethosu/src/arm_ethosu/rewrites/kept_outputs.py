@@ -109,7 +109,12 @@ def _of_copied_views(match: Match) -> Mapping[int, Tensor]:
 
 
 REPEATED_COPY = pattern_rewrite(
-    "repeated_copy", Stage.LEGALIZE, Pattern("|".join(REPEATING)), _of_copied_views, _repeats_a_view, _RESCALES | set(VIEWS)
+    "repeated_copy",
+    Stage.LEGALIZE,
+    Pattern("|".join(REPEATING)),
+    _of_copied_views,
+    _repeats_a_view,
+    _RESCALES | set(VIEWS),
 )
 MEETS_COPY = copied(
     "other_shape_of_copy",

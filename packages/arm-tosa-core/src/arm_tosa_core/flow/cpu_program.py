@@ -30,7 +30,7 @@ class Call:
 def with_delegates(
     program: ExportedProgram, analysis: Analysis, calls: Sequence[Call], same: Mapping[Node, Node]
 ) -> ExportedProgram:
-    """The program with delegates called; constants that nobody else reads are left out of it.
+    """The program with delegates called; constants that the delegates contain, and nobody reads, are left out of it.
 
     Args:
         program: a functional program; it stays as it is.
@@ -47,6 +47,7 @@ def with_delegates(
         constant = node.op == "get_attr" or node.name in consumed
         if node not in analysis.accepted and not (constant and all(u in analysis.accepted for u in node.users)):
             walk.visit(node)
+    walk.settle_placeholders(program.graph)
     specs = [spec for spec in signature.input_specs if spec.arg.name in walk.placeholders]
     targets = {spec.target for spec in specs}
     result: ExportedProgram = program_like(
@@ -117,6 +118,12 @@ class _Walk:
                 self._copy(last)
             else:
                 self._call(maker)
+
+    def settle_placeholders(self, graph: Graph) -> None:
+        """Puts placeholders first, as in the old graph: one that only delegates need was copied with one of them."""
+        for node in reversed(graph.find_nodes(op="placeholder")):
+            if node in self._new:
+                next(iter(self.graph.nodes)).prepend(self._new[node])
 
     def _needs(self, node: Node) -> list[Node]:
         return [self.same[node]] if node in self.same else node.all_input_nodes

@@ -210,6 +210,9 @@ def _shared(analysis: Analysis, has_float: bool) -> dict[Node, Rejected]:
         home = analysis.accepted[node]
         homes = {analysis.accepted.get(user) for user in node.users}
         if node in analysis.constant and homes == {None}:
+            if any(n in analysis.accepted and n not in analysis.constant for n in node.all_input_nodes):
+                found[node] = CONSTANT  # what it names without reading it has a reader outside now
+                continue
             del analysis.accepted[node]
             analysis.rejected[node] = CONSTANT
         elif homes != {home} and (node in analysis.constant or not has_float or not homes <= {home, None}):
