@@ -85,6 +85,9 @@ def test_scores_are_those_of_the_model(program: LanguageProgram, model: Any) -> 
     assert one_by_one.position == at_once.position == CONTEXT
     with pytest.raises(UsageError, match="1 tokens are to be read, and the program takes 1 to 0 more"):
         at_once.read([1])
+    for token in (-1, 256):
+        with pytest.raises(UsageError, match=f"token {token}: the model knows 0 to 255"):
+            program.generator().read([1, token])
     assert program.generator().perplexity(ids) == pytest.approx(
         float(torch.nn.functional.cross_entropy(wanted[:-1], torch.tensor(ids[1:])).exp()), rel=0.05
     )

@@ -12,6 +12,7 @@ from llm_kit import SHARED
 from arm_tosa_core.accuracy.scheme import Scheme
 from arm_tosa_core.exir.pte_steps import Method, method
 from arm_tosa_core.llm import LanguageProgram, TextGenerator, compile_llm
+from arm_tosa_core.llm.compilation import _ends
 from arm_tosa_core.support.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
@@ -52,6 +53,15 @@ def test_a_method_is_one_delegate_with_integers_at_its_edges(scheme: str, kind: 
 
 def test_a_program_may_read_token_by_token() -> None:
     assert list(compiled(prefill=1).reports) == ["decode"]
+
+
+def test_a_text_ends_as_that_of_the_model_itself() -> None:
+    """A chat's turn may end in tokens that end no text: the generation's configuration names both."""
+    torch.manual_seed(0)
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**{**SHARED, "eos_token_id": 5}))
+    assert list(_ends(model)) == [5]
+    model.generation_config.eos_token_id = [5, 9]
+    assert list(_ends(model)) == [5, 9]
 
 
 def test_a_method_may_read_a_part_of_the_cache() -> None:

@@ -138,8 +138,8 @@ def compile_llm(
 
 
 def _ends(model: Any) -> Iterator[int]:
-    """The tokens that end a text."""
-    ends = model.config.get_text_config().eos_token_id
+    """The tokens that end a text, as for ``model.generate``: a turn of a chat may end in others than a text."""
+    ends = (model.generation_config or model.config.get_text_config()).eos_token_id
     if ends is not None:
         yield from [ends] if isinstance(ends, int) else ends
 

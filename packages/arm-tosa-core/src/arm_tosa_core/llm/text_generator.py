@@ -78,6 +78,7 @@ class TextGenerator:
         decode = method(pte, DECODE)
         reading = decode if self._prefill is None else method(pte, PREFILL)
         self._chunk = reading.tensor(reading.inputs[0]).shape[1]
+        self._vocabulary = decode.tensor(decode.outputs[0]).shape[-1]
         parts = [decode.tensor(number) for number in decode.inputs[2:]]
         self.cache = [torch.zeros(part.shape, dtype=getattr(torch, part.dtype)) for part in parts]
         self.context: int = parts[0].shape[AXES[0]]
@@ -102,11 +103,16 @@ class TextGenerator:
         """Adds tokens to the text; returns the next one's scores, float32 [vocabulary], up to a term that all share.
 
         Raises:
-            UsageError: there are none, or more than the context has left.
+            UsageError: there are none, or more than the context has left; or one that the model does not know.
         """
         room = self.context - self.position
         if not 0 < len(tokens) <= room:
             raise UsageError(f"{len(tokens)} tokens are to be read, and the program takes 1 to {room} more")
+        unknown = [token for token in tokens if not 0 <= token < self._vocabulary]
+        if unknown:
+            raise UsageError(
+                f"token {unknown[0]}: the model knows 0 to {self._vocabulary - 1}; is the tokenizer its own?"
+            )
         *before, last = tokens
         for start in range(0, len(before), self._chunk):
             part = before[start : start + self._chunk]
