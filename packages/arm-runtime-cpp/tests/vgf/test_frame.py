@@ -34,13 +34,17 @@ def frame(vgf: Any, cmake_build: Callable[..., Path], tmp_path_factory: pytest.T
         f"khronos_validation.report_flags = error,warn,perf\nkhronos_validation.enables = {checks}\n"
     )
     env = {**os.environ, "VK_LAYER_SETTINGS_PATH": str(settings)}
-    if (MANIFESTS / "VkLayer_khronos_validation.json").is_file():
-        env |= {"VK_LAYER_PATH": str(MANIFESTS), "VK_INSTANCE_LAYERS": LAYERS[-1]}
+    watched = {"VK_LAYER_PATH": str(MANIFESTS), "VK_INSTANCE_LAYERS": LAYERS[-1]}
+    if not (MANIFESTS / "VkLayer_khronos_validation.json").is_file():
+        watched = {}
 
-    def run(folder: Path, *words: object) -> str:
-        command = [str(program), *map(str, words)]
-        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False)
+    def run(folder: Path, *words: object, alone: bool = False, told: str | None = None) -> str:
+        command, given = [str(program), *map(str, words)], env if alone else env | watched
+        done = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, timeout=300, check=False)
         said = done.stdout + done.stderr
+        if told is not None:
+            assert told in said or not watched, said[-4000:]
+            return said
         assert done.returncode == 0 and "Validation" not in said and "VUID" not in said, said[-4000:]
         return done.stdout
 
@@ -154,6 +158,14 @@ def test_images(
         assert (got[..., channels:-1] == 0).all() and (got[..., -1] == one).all()
 
 
+def test_a_missing_barrier_is_told_of(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """Synchronization validation is there, and would not be silent."""
+    (tmp_path / "a.vgf").write_bytes(graph_vgf("REVERSE", DType.FP32, 4, 4, 4, axis=0))
+    np.zeros(64, "f4").tofile(tmp_path / "x")
+    words = ("images", "a.vgf", RGBA32F, RGBA32F, "last", "x", "y", "unsynchronized")
+    frame(tmp_path, *words, told="SYNC-HAZARD")
+
+
 def test_values_of_normalized_texels(vgf: Any, frame: Frame, tmp_path: Path) -> None:
     """A tensor of floats has what a shader reads; what it writes is rounded."""
     (tmp_path / "a.vgf").write_bytes(graph_vgf("REVERSE", DType.FP32, 16, 16, 4, axis=0))
@@ -180,6 +192,35 @@ def test_sizes_change_with_the_window(vgf: Any, frame: Frame, tmp_path: Path) ->
         x.tofile(tmp_path / "x")
         frame(tmp_path, "resize", "a.vgf", f"{size} 6", "x", "y")
         assert np.array_equal(np.fromfile(tmp_path / "y", np.int32), 2 * x)
+
+
+def test_the_c_interface(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """A frame, and errors in place of exceptions."""
+    data = graph_vgf("ABS", DType.INT32, 20)
+    (tmp_path / "a.vgf").write_bytes(data)
+    with vgf.Session(data) as session:
+        x, y = session.inputs[0].name, session.outputs[0].name
+    given = np.arange(-9, 11, dtype=np.int32)
+    given.tofile(tmp_path / "x")
+    said = frame(tmp_path, "c", "a.vgf", "x", "y").splitlines()
+    assert np.array_equal(np.fromfile(tmp_path / "y", np.int32), np.abs(given))
+    assert said[0].startswith("robustBufferAccess of ")
+    assert said[1:] == [
+        f"-1 output '{y}' is not bound in frame 1",
+        "-1 the program is NULL",
+        f"-1 nothing is called ''; there are '{x}', '{y}'",
+        f"-1 output '{y}': the image's view is null",
+        "-1 a handle of the adopted device, its loader or what it enabled is null",
+        "-1 the VGF is NULL",
+    ]
+
+
+def test_recording_allocates_nothing_and_memory_stays_flat(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    (tmp_path / "a.vgf").write_bytes(network("int8"))
+    rows = [line.rsplit(" ", 1) for line in frame(tmp_path, "many", "a.vgf", 400, alone=True).splitlines()]
+    used = [int(value) for name, value in rows if name == "in use"]
+    assert rows[-1] == ["allocations", "0"]
+    assert len(used) == 4 and used[3] - used[1] < 1 << 14, used
 
 
 def test_errors_say_what_to_do(vgf: Any, frame: Frame, tmp_path: Path) -> None:

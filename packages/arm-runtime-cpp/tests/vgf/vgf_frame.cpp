@@ -2,28 +2,52 @@
 //
 //     vgf_frame requirements
 //     vgf_frame buffers PROGRAM.vgf MASKED FRAMES OFFSET INPUT... OUTPUT...
-//     vgf_frame images PROGRAM.vgf FROM TO first|last INPUT OUTPUT
+//     vgf_frame images PROGRAM.vgf FROM TO first|last INPUT OUTPUT [unsynchronized]
 //     vgf_frame resize PROGRAM.vgf SHAPE INPUT OUTPUT
 //     vgf_frame errors PROGRAM.vgf
+//     vgf_frame many PROGRAM.vgf FRAMES
+//     vgf_frame c PROGRAM.vgf INPUT OUTPUT
 //
 // MASKED is a feature that the device is made without, "none", or "all". FROM and TO are numbers of
 // VkFormats. Files of frames lie one after the other. The application's own code is here as small
 // as it can be: a device, buffers, images, and a command buffer for each frame, all submitted
 // before one is waited for.
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "arm_vgf/vgf.hpp"
+#include "arm_vgf/vgf_c.h"
 #include "vgf/vulkan_api.hpp"
 
 namespace vgf = arm_vgf;
 namespace vk = arm_runtime_vulkan;
+
+namespace {
+
+std::atomic<size_t> allocations{0};  // by operators of this program, which the library is a part of
+
+}  // namespace
+
+// Not inlined: GCC would take malloc and delete for a mistake.
+__attribute__((noinline)) void* operator new(size_t size) {
+    ++allocations;
+    if (void* const memory = std::malloc(size)) return memory;
+    throw std::bad_alloc();
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -107,14 +131,15 @@ class Application {
         const float priority = 1;
         const auto queue =
             vk::DeviceQueueCreateInfo().setQueueFamilyIndex(family()).setQueuePriorities(priority);
-        const auto info = vk::DeviceCreateInfo()
-                              .setPNext(chain_.first())
-                              .setQueueCreateInfos(queue)
-                              .setPEnabledExtensionNames(extensions_);
-        device_ = {physical_, info};
+        info_.setPNext(chain_.first())
+            .setQueueCreateInfos(queue)
+            .setPEnabledExtensionNames(extensions_);
+        device_ = {physical_, info_};
         queue_ = {device_, family(), 0};
-        pool_ = {device_, vk::CommandPoolCreateInfo().setQueueFamilyIndex(family())};
-        const VkDeviceCreateInfo& enabled = info;
+        pool_ = {device_, vk::CommandPoolCreateInfo()
+                              .setFlags(vk::CommandPoolCreateFlagBits::eResetCommandBuffer)
+                              .setQueueFamilyIndex(family())};
+        const VkDeviceCreateInfo& enabled = info_;
         adopted_ = std::make_unique<vgf::Device>(
             vgf::Device::adopt({*instance_, *physical_, *device_, family(), *queue_, loader(),
                                 &enabled, VK_API_VERSION_1_3}));
@@ -123,7 +148,21 @@ class Application {
     uint32_t family() const { return requirements_.queue_families.front(); }
     const vgf::Requirements& requirements() const { return requirements_; }
     const vgf::Device& adopted() const { return *adopted_; }
-    const vk::raii::Device& device() const { return device_; }
+    const vk::raii::Instance& instance() const { return instance_; }
+    const vk::raii::PhysicalDevice& physical() const { return physical_; }
+    arm_vgf_adopt_info adopt_info() const {
+        const VkDeviceCreateInfo& enabled = info_;
+        return {sizeof(arm_vgf_adopt_info),
+                *instance_,
+                *physical_,
+                *device_,
+                family(),
+                *queue_,
+                loader(),
+                &enabled,
+                VK_API_VERSION_1_3,
+                nullptr};
+    }
 
     Buffer buffer(size_t bytes) const {
         using Usage = vk::BufferUsageFlagBits;
@@ -196,6 +235,7 @@ class Application {
     vgf::Requirements requirements_;
     Chain chain_;
     std::vector<const char*> extensions_;
+    vk::DeviceCreateInfo info_;
     vk::raii::Device device_{nullptr};
     vk::raii::Queue queue_{nullptr};
     vk::raii::CommandPool pool_{nullptr};
@@ -325,7 +365,7 @@ int images(const Words& words) {
                   vgf::kOutputs);
     program.record(*commands, 0);
     change_layout(commands, *to.first.handle, Layout::eGeneral, Layout::eTransferSrcOptimal,
-                  vgf::kOutputs, kCopyReads);
+                  words.size() > 6 ? kNothing : vgf::kOutputs, kCopyReads);
     commands.copyImageToBuffer(*to.first.handle, Layout::eTransferSrcOptimal, *taken.handle,
                                to.second);
     barrier(commands, kCopyWrites, kHostReads);
@@ -395,6 +435,95 @@ int errors(const Words& words) {
     return 0;
 }
 
+/// Frames on end, with a command buffer that is recorded anew for each: what recording takes, and
+/// how much memory there is in use after each quarter.
+int many(const Words& words) {
+    const Bytes file = read(words[0]);
+    const Application app("none");
+    vgf::Program program(file.data(), file.size(), app.adopted(), {1});
+    std::vector<Application::Buffer> memory;
+    for (const auto* some : {&program.inputs(), &program.outputs()}) {
+        for (const vgf::TensorInfo& info : *some) {
+            memory.push_back(app.buffer((info.bytes + 3) / 4 * 4));
+            program.bind(0, info.name, *memory.back().handle);
+        }
+    }
+    const auto recorded = app.commands(1);
+    const int frames = std::stoi(words[1]);
+    std::vector<double> times;
+    times.reserve(static_cast<size_t>(frames));
+    size_t most = 0;
+    for (int frame = 0; frame < frames; ++frame) {
+        recorded[0].begin({});
+        const size_t before = allocations;
+        const auto start = std::chrono::steady_clock::now();
+        program.record(*recorded[0], 0);
+        const std::chrono::duration<double, std::micro> took =
+            std::chrono::steady_clock::now() - start;
+        if (frame > 0) most = std::max(most, allocations - before);
+        times.push_back(took.count());
+        recorded[0].end();
+        app.submit_and_wait(recorded);
+        if ((frame + 1) % (frames / 4) == 0) std::printf("in use %zu\n", mallinfo2().uordblks);
+    }
+    std::sort(times.begin(), times.end());
+    std::printf("record %.1f us\nallocations %zu\n", times[times.size() / 2], most);
+    return 0;
+}
+
+/// A frame by the C interface, and what it says of mistakes.
+int by_c(const Words& words) {
+    const Bytes file = read(words[0]);
+    const Application app("none");
+    const auto fails = [](bool failed) {
+        if (failed) throw vgf::Error(arm_vgf_last_error());
+    };
+    size_t count = 0;
+    arm_vgf_feature feature{};
+    feature.size = sizeof(feature);
+    fails(arm_vgf_get_feature(*app.instance(), *app.physical(), loader(), VK_API_VERSION_1_3, 0,
+                              &feature, &count) != 0);
+    std::printf("%s of %zu\n", feature.name, count);
+    arm_vgf_adopt_info info = app.adopt_info();
+    arm_vgf_adopted* const device = arm_vgf_adopt(&info);
+    fails(device == nullptr);
+    arm_vgf_program* const program =
+        arm_vgf_program_open(file.data(), file.size(), device, nullptr);
+    fails(program == nullptr);
+    arm_vgf_tensor input{};
+    arm_vgf_tensor output{};
+    input.size = output.size = sizeof(input);
+    fails(arm_vgf_program_get_tensor(program, 0, 0, &input) != 0);
+    fails(arm_vgf_program_get_tensor(program, 1, 0, &output) != 0);
+    const Bytes data = read(words[1]);
+    const auto from = app.buffer(data.size());
+    const auto to = app.buffer(output.bytes);
+    std::memcpy(from.mapped, data.data(), data.size());
+    fails(arm_vgf_program_bind_buffer(program, 1, input.name, *from.handle, 0) != 0);
+    const auto recorded = app.commands(1);
+    recorded[0].begin({});
+    barrier(recorded[0], kHostWrites, vgf::kInputs);
+    const auto say = [](int status) { std::printf("%d %s\n", status, arm_vgf_last_error()); };
+    say(arm_vgf_program_record(program, *recorded[0], 1));
+    say(arm_vgf_program_record(nullptr, *recorded[0], 1));
+    say(arm_vgf_program_bind_buffer(program, 1, nullptr, *to.handle, 0));
+    arm_vgf_image image{};
+    image.size = sizeof(image);
+    say(arm_vgf_program_bind_image(program, 1, output.name, &image));
+    info.device = nullptr;
+    say(arm_vgf_adopt(&info) == nullptr ? -1 : 0);
+    say(arm_vgf_program_open(nullptr, 0, device, nullptr) == nullptr ? -1 : 0);
+    fails(arm_vgf_program_bind_buffer(program, 1, output.name, *to.handle, 0) != 0);
+    fails(arm_vgf_program_record(program, *recorded[0], 1) != 0);
+    barrier(recorded[0], vgf::kOutputs, kHostReads);
+    recorded[0].end();
+    app.submit_and_wait(recorded);
+    write(words[2], Bytes(to.mapped, to.mapped + output.bytes));
+    arm_vgf_program_close(program);
+    arm_vgf_adopted_close(device);
+    return 0;
+}
+
 int requirements() {
     const Application app("none");
     for (const vgf::Feature& feature : app.requirements().features) {
@@ -416,6 +545,8 @@ int main(int count, char** given) {
         if (words[0] == "images") return images(rest);
         if (words[0] == "resize") return resize(rest);
         if (words[0] == "errors") return errors(rest);
+        if (words[0] == "many") return many(rest);
+        if (words[0] == "c") return by_c(rest);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return 1;
