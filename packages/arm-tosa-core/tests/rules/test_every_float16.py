@@ -32,6 +32,7 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "sub, alpha": lambda x: torch.sub(x, x.square(), alpha=0.3),
     "lerp": lambda x: torch.lerp(x, x.square(), 0.3),
     "hypot": lambda x: torch.hypot(x, x + 1),
+    "atan2": lambda x: torch.atan2(x, x + 1),
     "mul, a number past float16": lambda x: x * 1e5,
     "mul, a number below float16": lambda x: x * 1e-8,
     "div, a number below float16": lambda x: x / 1e-5,

@@ -6,6 +6,7 @@ import math
 
 import torch
 
+from ..lowering.half_precision import sum_in_float32
 from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Traits
@@ -57,6 +58,7 @@ def _observed_atan2(b: CompositeBuilder[V], y: V, x: V) -> V:
 
 
 @op("aten.atan2.default", quant=Q.PIECEWISE, decomposition=_observed_atan2, traits=Traits(promotes=True))
+@sum_in_float32
 def atan2(b: OpBuilder, y: Value, x: Value) -> Value:
     y, x = (b.floating(b.real(v)) for v in b.operands(y, x))
     height, width = b.unary("ABS", y), b.unary("ABS", x)
