@@ -60,6 +60,23 @@ def test_a_program_is_clean(
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), expected, rtol=1e-5, atol=1e-6)
 
 
+def test_frames_are_clean(layer: Load, extra_build: Callable[..., Path], tmp_path: Path) -> None:
+    """Of an application, with buffers and with images, after mistakes, and by the C interface."""
+    frame = str(extra_build("host-asan", "vgf_frame") / "tests" / "vgf" / "vgf_frame")
+    (tmp_path / "a.vgf").write_bytes(graph_vgf("REVERSE", DType.FP32, 3, 4, 3, axis=0))
+    x = np.arange(3 * 36, dtype=np.float32)
+    x.tofile(tmp_path / "x")
+    clean([frame, "buffers", "a.vgf", "none", "3", "20", "x", "y"], tmp_path, "compute")
+    assert np.array_equal(np.fromfile(tmp_path / "y", "f4").reshape(3, 3, 12), x.reshape(3, 3, 12)[:, ::-1])
+    np.zeros((3, 4, 4), "f4").tofile(tmp_path / "image")
+    for words in (
+        ("images", "a.vgf", "109", "109", "last", "image", "out"),
+        ("errors", "a.vgf"),
+        ("c", "a.vgf", "x", "y"),
+    ):
+        clean([frame, *words], tmp_path, "compute")
+
+
 @pytest.mark.parametrize(("program", "corpus"), [("vgf_fuzz", "corpus"), ("vgf_fuzz_graph", "graph_corpus")])
 def test_the_corpus_of_a_fuzzer(program: str, corpus: str, extra_build: Callable[..., Path]) -> None:
     """Every file that fuzzing found to reach new code, read under the sanitizers."""

@@ -40,6 +40,7 @@ std::atomic<size_t> allocations{0};  // by operators of this program, which the 
 
 }  // namespace
 
+#ifndef __SANITIZE_ADDRESS__  // which has operators of its own
 // Not inlined: GCC would take malloc and delete for a mistake.
 __attribute__((noinline)) void* operator new(size_t size) {
     ++allocations;
@@ -48,6 +49,7 @@ __attribute__((noinline)) void* operator new(size_t size) {
 }
 __attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
 __attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#endif
 
 namespace {
 
