@@ -62,13 +62,6 @@ def test_the_worst_output_comes_first_and_the_others_where_it_is_at_its_best() -
     assert Planner(noise, planner.costs, [1]).within(1).units == (1,)
 
 
-def test_one_group_is_planned_within_a_limit_whatever_larger_plans_cost() -> None:
-    needs = np.array([[True, False, False], [False, True, False], [False, False, True]])
-    noise = _noise(np.array([1e-6]), needs, np.array([[1e-2], [1e-1], [1e-4]]))
-    planner = Planner(noise, np.array([2.0, 50.0, 1.0]))
-    assert [plan.units for plan in planner.single(10.0)] == [(0,), (2,)]  # unit 1 gains most, beyond the limit
-
-
 @pytest.mark.parametrize(
     ("modules", "most", "parts"),
     [

@@ -107,7 +107,7 @@ def test_of_models_of_many_units_parts_are_estimated(monkeypatch: pytest.MonkeyP
     assert in_parts.chosen.cost <= in_parts.bounds.most
     assert in_parts.chosen.value > one_by_one.chosen.value - 1
     tried = [len(found.points) for found in (in_parts, one_by_one)]  # each is estimated too
-    assert in_parts.spent.estimated - tried[0] < one_by_one.spent.estimated - tried[1]
+    assert in_parts.estimated - tried[0] < one_by_one.estimated - tried[1]
 
 
 def test_groups_are_units_that_numbers_go_between() -> None:

@@ -62,6 +62,11 @@ class Model:
         #: How often it was quantized with all the data, and estimated: what a search is made of.
         self.quantized = self.estimated = 0
 
+    @property
+    def measure(self) -> str:
+        """What ``figure`` is."""
+        return "SQNR, dB" if self.metric is None else "metric"
+
     def quantize(self, scheme: Scheme) -> Quantized:
         """Calibrates and converts under a scheme."""
         self.quantized += 1

@@ -76,11 +76,6 @@ class Planner:
             found.append(self._plan(row))
         return min(found, key=lambda plan: (plan.error, plan.cost))
 
-    def single(self, limit: float) -> list[Plan]:
-        """Plans of one group within a limit, the least error first."""
-        plans = map(self._plan, self.groups[self.groups @ self.costs <= limit])
-        return sorted(plans, key=lambda plan: (plan.error, plan.cost))
-
     def errors(self, plans: Chosen) -> Array:
         """[plans], relative noise: a norm over the outputs, close to that of the worst; the others count a little."""
         narrow = (~plans).astype(float) @ self.needs.T.astype(float) > 0

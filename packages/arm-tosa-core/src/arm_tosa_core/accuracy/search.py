@@ -7,6 +7,7 @@ measured and estimated as a whole, and only what was measured is chosen.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,14 +19,12 @@ from .model import Model, Quantized
 from .plans import Planner
 from .roundings import Array, Noise, find_roundings, measure, wide_parameters
 from .scheme import Scheme
-from .search_result import Bounds, Goal, Point, Search, StartingPoint, measure_of, ranked
+from .search_result import Bounds, Goal, Point, Search, ranked
 from .units import WIDE, Unit, Units, find_units
 
 _SAMPLES = 12
-#: Plans whose limit follows from the cost of the one before.
-_CORRECTED = 3
-#: Plans of one group that are measured whatever larger ones are expected to cost.
-_SINGLE = 3
+#: Limits of cost that plans are made for.
+_STEPS = 6
 #: With a metric, which may look at one output only, plans are also made for each of the first few alone.
 _OUTPUTS = 4
 
@@ -40,8 +39,6 @@ def search(model: Model, int8: Quantized, comparison: Comparison, goal: Goal) ->
         raise UsageError(f"the search is for layers to keep in 16 bits, and {model.spec.tosa_spec} has no int16")
     trials = _Trials(model, int8, comparison, goal)
     for planner in trials.planners():
-        if goal.max_drop is None:
-            trials.fill(planner)
         trials.bisect(planner)
     return trials.finish()
 
@@ -51,7 +48,7 @@ class _Trials:
 
     def __init__(self, model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> None:
         self.model, self.int8, self.goal = model, int8, goal
-        self.began = StartingPoint(model)
+        self.quantized, self.estimated, self.started = model.quantized, model.estimated, time.monotonic()
         cost = model.cost_of(int8, goal.figure)
         first = Point(int8.scheme, (), model.figure(comparison), tuple(comparison.outputs), cost)
         self.first = first
@@ -122,32 +119,19 @@ class _Trials:
         value, cost = self.model.figure(compared), self.model.cost_of(quantized, self.goal.figure)
         return Point(scheme, units, value, tuple(compared.outputs), cost)
 
-    def fill(self, planner: Planner) -> None:
-        """Tries plans for the budget: costs are expected as a sum, and the limit follows from the cost of the last."""
-        room = limit = self.bounds.most - self.first.cost
-        for _ in range(_CORRECTED):
-            plan = planner.within(limit)
-            cost = self.try_(plan.units).cost - self.first.cost
-            if cost <= 0 or plan.cost <= 0:
-                break
-            limit = room * plan.cost / cost
-
     def bisect(self, planner: Planner) -> None:
-        """Tries plans by cost: the dearest within the budget, or the first that is accurate enough, is among them."""
-        plans = [plan for plan in planner.front() if plan.units]
-        below, above = -1, len(plans)
-        while above - below > 1:
-            middle = (below + above) // 2
-            if self._is_enough(self.try_(plans[middle].units)):
+        """Tries plans by expected cost: the dearest within the budget, or the first that is accurate enough."""
+        below, above = 0.0, float(planner.costs.sum())
+        if self.goal.max_drop is None:  # costs are expected as a sum, which is not far off
+            room = self.bounds.most - self.first.cost
+            below, above = room / 2, 2 * room
+        for _ in range(_STEPS):
+            middle = (below + above) / 2
+            if self._is_enough(self.try_(planner.within(middle).units)):
                 above = middle
             else:
                 below = middle
         self.try_(range(len(self.units.all)))
-        room = self.bounds.most - self.first.cost
-        if self.goal.max_drop is not None and plans:
-            room = plans[min(above, len(plans) - 1)].cost
-        for plan in planner.single(room)[:_SINGLE]:
-            self.try_(plan.units)
 
     def _is_enough(self, point: Point) -> bool:
         """Whether only cheaper plans are worth a try."""
@@ -160,13 +144,15 @@ class _Trials:
         groups = [] if chosen is None else self._groups(chosen)
         return Search(
             self.goal.figure,
-            measure_of(self.model),
+            self.model.measure,
             self.bounds,
             points,
             chosen,
             groups,
             len(self.units.all),
-            self.began.spent(),
+            self.model.quantized - self.quantized,
+            self.model.estimated - self.estimated,
+            time.monotonic() - self.started,
         )
 
     def _groups(self, point: Point) -> list[tuple[Unit, ...]]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..support.errors import UsageError
 from .compare import OutputError
-from .model import Model
 from .scheme import Scheme
 from .units import Unit
 
@@ -35,21 +33,6 @@ class Point:
 
 
 @dataclass(frozen=True)
-class SearchCost:
-    """What a search took.
-
-    Args:
-        quantized: how many schemes were quantized with all the data and compared.
-        estimated: how often the target estimated a scheme.
-        seconds: of the clock on the wall.
-    """
-
-    quantized: int
-    estimated: int
-    seconds: float
-
-
-@dataclass(frozen=True)
 class Search:
     """What was found.
 
@@ -62,7 +45,9 @@ class Search:
             keeps the bounds.
         groups: the units of ``chosen``, those together whose numbers go from one to the other.
         units: how many units there are.
-        spent: what the search took.
+        quantized: how many schemes were quantized with all the data and compared.
+        estimated: how often the target estimated a scheme.
+        seconds: that it took, of the clock on the wall.
     """
 
     figure: str
@@ -72,26 +57,9 @@ class Search:
     chosen: Point | None
     groups: list[tuple[Unit, ...]]
     units: int
-    spent: SearchCost
-
-
-class StartingPoint:
-    """What a model had been asked when a search began."""
-
-    def __init__(self, model: Model) -> None:
-        self._model, self._quantized, self._estimated = model, model.quantized, model.estimated
-        self._started = time.monotonic()
-
-    def spent(self) -> SearchCost:
-        """What was asked since."""
-        model = self._model
-        seconds = time.monotonic() - self._started
-        return SearchCost(model.quantized - self._quantized, model.estimated - self._estimated, seconds)
-
-
-def measure_of(model: Model) -> str:
-    """What the values of points are."""
-    return "SQNR, dB" if model.metric is None else "metric"
+    quantized: int
+    estimated: int
+    seconds: float
 
 
 def ranked(points: Sequence[Point], bounds: Bounds, goal: Goal) -> tuple[list[Point], Point | None]:

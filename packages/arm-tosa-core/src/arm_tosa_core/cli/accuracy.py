@@ -143,7 +143,10 @@ def accuracy(
         write_page(output, page_data(origin, *costs, comparison, outcome))
         say(f"note: the report is in {output}")
     if outcome is not None:
-        say(f"note: the search {_spent(outcome)}")
+        say(
+            f"note: the search among {outcome.units} units took {outcome.seconds:,.0f} s: it quantized "
+            f"{outcome.quantized} schemes and estimated {outcome.estimated}"
+        )
     failure = None if outcome is None else _failure(outcome, goal, budget, scheme)
     if failure is not None:
         say(f"error: {failure}" + (f"; {config} was not written" if config else ""))
@@ -216,8 +219,8 @@ def _data(comparison: Comparison, search: Search | None) -> dict[str, Any]:
             "least": finite(search.bounds.least),
             "points": [_point(point, search) for point in search.points],
             "units": search.units,
-            "quantized": search.spent.quantized,
-            "estimated": search.spent.estimated,
+            "quantized": search.quantized,
+            "estimated": search.estimated,
             "groups": [[asdict(unit) for unit in group] for group in search.groups],
         }
     return data
@@ -298,15 +301,6 @@ def _show(console: Console, comparison: Comparison, search: Search | None) -> No
 def _cost(number: float, search: Search) -> str:
     """A figure of the target: a memory may be a part of a KiB."""
     return f"{number:,.2f}" if search.figure.endswith("_kib") else f"{number:,.0f}"
-
-
-def _spent(search: Search) -> str:
-    """What the search took, for people."""
-    spent = search.spent
-    return (
-        f"among {search.units} units took {spent.seconds:,.0f} s: it quantized {spent.quantized} schemes and estimated "
-        f"{spent.estimated}"
-    )
 
 
 def _bounds(search: Search) -> str:
