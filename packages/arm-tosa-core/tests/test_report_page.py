@@ -73,7 +73,7 @@ def _comparison() -> Comparison:
         return OperatorError(name, "aten.x", "body.0", "", 8, 0.1, reach, reach, 0.01, sqnr, 45.0, [1, 5, 1], reach)
 
     errors = [error_of("conv", 40.0), error_of("add", float("inf")), error_of("part", 12.5)]
-    return Comparison([OutputError("y", 38.0, None), OutputError("z", None, 0.5)], errors, 6)
+    return Comparison([OutputError("y", 38.0, None), OutputError("z", None, 0.5)], errors, 6, ())
 
 
 def _data() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from arm_tosa_core.accuracy.model import Model, Quantized
 from arm_tosa_core.accuracy.roundings import Widened, find_roundings, wide_parameters
 from arm_tosa_core.accuracy.scheme import Scheme
 from arm_tosa_core.accuracy.search import search
-from arm_tosa_core.accuracy.search_result import Goal, parse_budget
+from arm_tosa_core.accuracy.search_result import Bounds, Goal, Point, parse_budget, ranked
 from arm_tosa_core.accuracy.units import Units, find_units
 from arm_tosa_core.lowering.rule_set import RuleSet
 
@@ -116,3 +117,12 @@ def test_groups_are_units_that_numbers_go_between() -> None:
     names = [{unit.name for unit in group} for group in found.groups]
     assert any({"add", "rsqrt", "mul_1"} <= group for group in names)
     assert "size =" in next(unit.source for group in found.groups for unit in group if unit.name == "rsqrt")
+
+
+@pytest.mark.parametrize(("errors", "kept"), [((1.0, 1.0, 1.0, 9.0), False), ((0.5, 0.5, 0.5, 2.0), True)])
+def test_units_in_16_bits_gain_by_more_than_chance(errors: tuple[float, ...], kept: bool) -> None:
+    """Of four samples one alone gains in the first row, and its gain is the mean's."""
+    int8 = Point(Scheme(), (), 10.0, (), (1.0, 1.0, 1.0, 12.0), 100.0)
+    wide = Point(Scheme("int16x8"), ("layer",), 11.0, (), errors, 110.0)
+    _, chosen = ranked([int8, wide], Bounds(120.0, -math.inf), Goal(parse_budget("cycles=+20%")))
+    assert chosen is not None and (chosen.units == ("layer",)) == kept

@@ -80,6 +80,7 @@ class Comparison:
         outputs: one figure per output, in the order of the model.
         operators: in the order of the network.
         samples: how many calls were compared.
+        errors: of each of them, the power of the error relative to the output's, of the output that has most.
         metric: of the user's function for the quantized model; None without one.
         float_metric: the same for the float model.
     """
@@ -87,6 +88,7 @@ class Comparison:
     outputs: list[OutputError]
     operators: list[OperatorError]
     samples: int
+    errors: tuple[float, ...]
     metric: float | None = None
     float_metric: float | None = None
 
@@ -149,7 +151,13 @@ def compare(
             calls.add(structured(wanted), structured(got), args, kwargs)
         floats.kept, integers.kept = {}, {}
         count += 1
-    made = Comparison([end.finish() for end in ends if end.count], [row.finish() for row in rows.values()], count)
+    reals = [end.errors() for end in ends if end.real]
+    made = Comparison(
+        [end.finish() for end in ends if end.count],
+        [row.finish() for row in rows.values()],
+        count,
+        tuple(map(max, zip(*reals, strict=True))),
+    )
     if metric is not None:
         made.metric, made.float_metric = calls.score(metric), calls.score_of_float(metric)
     return made
@@ -221,6 +229,7 @@ class _Output:
 
     def __init__(self, name: str) -> None:
         self.name, self.power = name, _Power()
+        self.noises: list[float] = []
         self.real = False
         self.same = self.count = 0
 
@@ -228,9 +237,15 @@ class _Output:
         self.real = exact.is_floating_point()
         self.count += exact.numel()
         if self.real:
+            before = self.power.noise
             self.power.add(exact, noisy)
+            self.noises.append(self.power.noise - before)
         else:
             self.same += int((exact == noisy).sum())
+
+    def errors(self) -> list[float]:
+        """Of each call, in parts of the output's power."""
+        return [noise / (self.power.signal or 1.0) for noise in self.noises]
 
     def finish(self) -> OutputError:
         if self.real:

@@ -50,7 +50,7 @@ class _Trials:
         self.model, self.int8, self.goal = model, int8, goal
         self.quantized, self.estimated, self.started = model.quantized, model.estimated, time.monotonic()
         cost = model.cost_of(int8, goal.figure)
-        first = Point(int8.scheme, (), model.figure(comparison), tuple(comparison.outputs), cost)
+        first = self._measured(int8.scheme, (), comparison, cost)
         self.first = first
         self.points: dict[tuple[int, ...], Point] = {(): first}
         exported = {node.name for node in model.program.graph.nodes}
@@ -116,8 +116,11 @@ class _Trials:
         self.model.progress("trying schemes", len(self.points), len(self.points) + 1)
         quantized = self.model.quantize(scheme)
         compared = self.model.compare(quantized, operators=False)
-        value, cost = self.model.figure(compared), self.model.cost_of(quantized, self.goal.figure)
-        return Point(scheme, units, value, tuple(compared.outputs), cost)
+        return self._measured(scheme, units, compared, self.model.cost_of(quantized, self.goal.figure))
+
+    def _measured(self, scheme: Scheme, units: tuple[str, ...], compared: Comparison, cost: float) -> Point:
+        errors = compared.errors if self.model.metric is None else ()
+        return Point(scheme, units, self.model.figure(compared), tuple(compared.outputs), errors, cost)
 
     def bisect(self, planner: Planner) -> None:
         """Tries plans by expected cost: the dearest within the budget, or the first that is accurate enough."""

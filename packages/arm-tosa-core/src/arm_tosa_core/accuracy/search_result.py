@@ -7,6 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import torch
+
+from ..quantize.probe.judge import accepts
 from ..support.errors import UsageError
 from .compare import OutputError
 from .scheme import Scheme
@@ -21,6 +24,7 @@ class Point:
         units: names of those in 16 bits.
         value: what decides: the metric, or the SQNR of the worst output, dB.
         outputs: a figure for each.
+        errors: of each sample that judges, see ``Comparison``; none where a metric decides.
         pareto: whether no other point is both as accurate and as cheap.
     """
 
@@ -28,6 +32,7 @@ class Point:
     units: tuple[str, ...]
     value: float
     outputs: tuple[OutputError, ...]
+    errors: tuple[float, ...]
     cost: float
     pareto: bool = True
 
@@ -63,14 +68,21 @@ class Search:
 
 
 def ranked(points: Sequence[Point], bounds: Bounds, goal: Goal) -> tuple[list[Point], Point | None]:
-    """Points by cost, each told whether none is both as accurate and as cheap; and the one that a goal asks for."""
+    """Points by cost, each told whether none is both as accurate and as cheap; and the one that a goal asks for.
+
+    Args:
+        points: the first has no unit in 16 bits; by the SQNR, others are chosen in its place where the judge of
+            quantization says that they have less error.
+    """
     best, marked = float("-inf"), []
     for point in sorted(points, key=lambda p: (p.cost, -p.value)):
         marked.append(replace(point, pareto=point.value > best))
         best = max(best, point.value)
     admitted = [point for point in marked if bounds.admit(point.value, point.cost)]
     if goal.max_drop is None:
-        return marked, max(admitted, key=lambda p: (p.value, -p.cost), default=None)
+        int8 = torch.tensor(points[0].errors)
+        sure = [p for p in admitted if not p.units or not p.errors or accepts(int8, torch.tensor(p.errors))]
+        return marked, max(sure, key=lambda p: (p.value, -p.cost), default=None)
     return marked, min(admitted, key=lambda p: (p.cost, -p.value), default=None)
 
 

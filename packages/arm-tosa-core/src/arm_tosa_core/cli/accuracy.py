@@ -187,11 +187,11 @@ def _failure(search: Search, goal: Goal, budget: str | None, scheme: str) -> str
         )
     if goal.max_drop is None and not search.chosen.units:
         others = len(search.points) - 1
-        measure = "SQNR in dB" if search.measure == "SQNR, dB" else search.measure
+        raised = "the metric" if search.measure == "metric" else "the SQNR by more than chance"
         inside = sum(point.cost <= search.bounds.most for point in search.points) - 1
         return (
             f"of {others} schemes with layers in 16 bits that were measured, {inside} are within {budget}, and none of "
-            f"these raises the {measure}: {scheme} is kept"
+            f"these raises {raised}: {scheme} is kept"
         )
     return None
 
