@@ -252,9 +252,12 @@ def _two_views(m: Maker, dtype: DType, make: Callable[[Tensor], Tensor]) -> Tens
     return m.sum("ADD", m.pool("MAX_POOL2D", other, (12, 4), (1, 1), (0, 0, 0, 0)), make(one), 4)
 
 
-def _repeated_view(m: Maker, dtype: DType, combine: Callable[[Tensor, Tensor], Tensor], scale: float) -> Tensor:
-    """An operator of an input and a column, which repeats both, and the maxima of the input as a matrix."""
+def _repeated_view(
+    m: Maker, dtype: DType, combine: Callable[[Tensor, Tensor], Tensor], scale: float, *, summed: bool = False
+) -> Tensor:
+    """An operator of an input, or a sum, and a column, which repeats both, and maxima of the input as a matrix."""
     x, column = m.input(dtype, 1, 5, 1, 6), m.input(dtype, 1, 1, 5, 1)
+    x = m.sum("ADD", x, m.input(dtype, 1, 5, 1, 6), 4) if summed else x
     matrix = m.op("RESHAPE", x, m.graph.shape((1, 1, 5, 6)))
     outer = m.rescale(combine(m.rescale(x, I32, 1.0), m.rescale(column, I32, 1.0)), dtype, scale)
     return m.sum("SUB", outer, m.pool("MAX_POOL2D", matrix, (1, 5), (1, 1), (0, 0, 0, 0)), 4)
@@ -652,6 +655,9 @@ ROWS = {
     ),
     "outer sum of one of two views": Row(
         lambda m: _repeated_view(m, I8, lambda x, y: m.op("ADD", x, y), 0.3), "ethos-u55-128"
+    ),
+    "outer difference of one of two views of a sum": Row(
+        lambda m: _repeated_view(m, I8, lambda x, y: m.op("SUB", x, y), 0.3, summed=True), "ethos-u55-128"
     ),
     "outer product of one of two views": Row(
         lambda m: _repeated_view(m, I16, lambda x, y: m.op("MUL", x, y, m.const(I8, [0])), 1e-4), "ethos-u65-256"

@@ -91,8 +91,14 @@ def _repeats_a_view(match: Match) -> str | None:
     op = match.op
     if any(x.shape == op.output.shape for x in op.inputs[:2]):
         return "Vela repeats one operand at most"
-    views = map(_is_one_of_views, (through(x, _RESCALES) for x in op.inputs[:2]))
+    views = map(_comes_of_views, op.inputs[:2])
     return None if any(views) else "operands are read in their own shapes"
+
+
+def _comes_of_views(x: Tensor) -> bool:
+    """Whether a tensor, or what it is rescaled from, is one of several views."""
+    op = x.producer
+    return _is_one_of_views(x) or (op is not None and op.name in _RESCALES and _comes_of_views(op.inputs[0]))
 
 
 def _of_copied_views(match: Match) -> Mapping[int, Tensor]:
@@ -100,10 +106,10 @@ def _of_copied_views(match: Match) -> Mapping[int, Tensor]:
     insert = match.insert
 
     def own(x: Tensor) -> Tensor:
+        if _is_one_of_views(x):
+            return copy_of(insert, x)
         op = x.producer
-        if op is not None and op.name in _RESCALES:
-            return insert.like(op, own(op.inputs[0]), *op.inputs[1:])
-        return copy_of(insert, x) if _is_one_of_views(x) else x
+        return insert.like(op, own(op.inputs[0]), *op.inputs[1:]) if op is not None and _comes_of_views(x) else x
 
     return {position: own(match.op.inputs[position]) for position in (0, 1)}
 
