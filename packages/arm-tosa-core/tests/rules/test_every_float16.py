@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from arm_tosa_core import TosaCompileSpec
+from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.testing.harness import Execution, exported
 
 SPEC = TosaCompileSpec("TOSA-1.0+FP")
@@ -69,3 +70,10 @@ def test_a_function_of_float16_is_rounded_once(
     exponent = torch.frexp(expected.abs().clamp_min(2.0**-14))[1]
     step = torch.ldexp(torch.ones_like(made), exponent - 11)
     assert ((made - expected).abs() / step).max() <= STEPS.get(name, 1)
+
+
+@pytest.mark.parametrize("function", [lambda x: x.sum(1), lambda x: x.softmax(1), lambda x: x.log_softmax(1)])
+def test_sums_of_many_numbers_are_of_float32(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    x = torch.linspace(1, 1.1, 5000, dtype=torch.float16).expand(2, -1).contiguous()
+    ((made, eager),) = Execution(exported(Apply(function), (x,), SPEC, "fp32"), SPEC.target()).edges([x])
+    torch.testing.assert_close(made, eager, rtol=2e-3, atol=0)

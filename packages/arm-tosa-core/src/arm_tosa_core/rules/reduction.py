@@ -47,6 +47,12 @@ def sum_(
     axes = _axes(x, dims)
     if _lies_as_image(b, x, axes):
         return _finish(b, _of_image(b, x, axes, 1.0), axes, keepdim)
+    return _plain_sum(b, x, dims, keepdim)
+
+
+@in_float32
+def _plain_sum(b: OpBuilder, x: Value, dims: Dims, keepdim: bool) -> Value:
+    """REDUCE_SUM of float16 keeps its sums in float16, in which 2048 + 1 is 2048."""
     return _reduced(b, "REDUCE_SUM", x, dims, keepdim)
 
 
