@@ -72,7 +72,9 @@ def test_a_function_of_float16_is_rounded_once(
     assert ((made - expected).abs() / step).max() <= STEPS.get(name, 1)
 
 
-@pytest.mark.parametrize("function", [lambda x: x.sum(1), lambda x: x.softmax(1), lambda x: x.log_softmax(1)])
+@pytest.mark.parametrize(
+    "function", [lambda x: x.sum(1), lambda x: x.softmax(1), lambda x: x.log_softmax(1), lambda x: x @ x.T]
+)
 def test_sums_of_many_numbers_are_of_float32(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
     x = torch.linspace(1, 1.1, 5000, dtype=torch.float16).expand(2, -1).contiguous()
     ((made, eager),) = Execution(exported(Apply(function), (x,), SPEC, "fp32"), SPEC.target()).edges([x])

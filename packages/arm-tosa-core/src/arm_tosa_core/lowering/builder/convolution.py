@@ -80,7 +80,8 @@ class Convolutions(DynamicQuantization):
             x, y = self.real(x), self.real(y)
             tensors = [self.tensor(x), self.tensor(y)]
             tensors += [self.zero_point(0, t.dtype) for t in tensors]
-            return self._rounded(self.emit("MATMUL", tensors), x.dtype)
+            wide = {"output_dtype": DType.FP32} if x.dtype == torch.float16 else {}  # the sums are of the result's type
+            return self._rounded(self.emit("MATMUL", tensors, **wide), x.dtype)
         widths = (x.quant.bits, y.quant.bits)
         require(widths in ((8, 8), (16, 16)), f"multiplies matrices of {widths[0]} and {widths[1]} bits")
         require(x.quant.axis is None and y.quant.axis is None, "multiplies matrices with per-channel scales")
