@@ -69,6 +69,24 @@ ARM_VGF_EXPORT Requirements requirements(VkInstance instance, VkPhysicalDevice p
                                          PFN_vkGetInstanceProcAddr get_proc_addr,
                                          uint32_t api_version = VK_API_VERSION_1_1);
 
+/// A part of device memory.
+struct Allocation {
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VkDeviceSize offset = 0;
+    void* mapped = nullptr;  ///< of the part, where HOST_VISIBLE was required
+    void* own = nullptr;     ///< the allocator's: a VmaAllocation
+};
+
+/// An application's allocator of device memory, such as VMA.
+struct Allocator {
+    void* user = nullptr;
+    /// Memory with all of `required`, and the most of `preferred`.
+    VkResult (*allocate)(void* user, const VkMemoryRequirements* needs,
+                         VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred,
+                         Allocation* made) = nullptr;
+    void (*free)(void* user, const Allocation* made) = nullptr;
+};
+
 /// What an application says of its device.
 struct Adopted {
     VkInstance instance;
@@ -85,6 +103,8 @@ struct Adopted {
     /// empty: nowhere.
     // Without initializers, GCC warns of members that an application leaves out.
     std::string cache_folder = {};  // NOLINT(readability-redundant-member-init)
+    /// Of all memory of programs on the device; without functions, it is vkAllocateMemory's.
+    Allocator allocator = {};  // NOLINT(readability-redundant-member-init)
 };
 
 /// A device of an application, with one of its queues. Copies are of the same device.

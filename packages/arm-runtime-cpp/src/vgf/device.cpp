@@ -153,6 +153,10 @@ Device::Device(const arm_vgf::Adopted& adopted, std::unique_ptr<Instance> instan
     keep(device_);
     use(FeatureSet(adopted.enabled->pNext, adopted.enabled->pEnabledFeatures), chosen);
     queue_ = {device_, adopted.queue};
+    allocator_ = adopted.allocator;
+    if ((allocator_.allocate == nullptr) != (allocator_.free == nullptr)) {
+        throw Error("an allocator needs both of its functions");
+    }
     open_caches(chosen, adopted.cache_folder);
 }
 
@@ -279,23 +283,41 @@ bool Device::filters(vk::Format format) const {
                              vk::FormatFeatureFlagBits::eSampledImageFilterLinear);
 }
 
-Memory Device::allocate(uint64_t size, uint32_t types, vk::MemoryPropertyFlags required,
+Memory Device::allocate(const vk::MemoryRequirements& needs, vk::MemoryPropertyFlags required,
                         vk::MemoryPropertyFlags preferred) const {
+    Memory memory;
+    if (allocator_.allocate != nullptr) {
+        const VkMemoryRequirements& wanted = needs;
+        arm_vgf::Allocation made;
+        check(allocator_.allocate(allocator_.user, &wanted,
+                                  static_cast<VkMemoryPropertyFlags>(required),
+                                  static_cast<VkMemoryPropertyFlags>(preferred), &made),
+              "the application's allocator");
+        memory.memory = made.memory;
+        memory.offset = made.offset;
+        memory.mapped = static_cast<uint8_t*>(made.mapped);
+        memory.lent = {new arm_vgf::Allocation(made),
+                       [allocator = allocator_](const arm_vgf::Allocation* lent) {
+                           allocator.free(allocator.user, lent);
+                           delete lent;
+                       }};
+        return memory;
+    }
     int best = -1;
     uint32_t chosen = 0;
     for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
         const vk::MemoryPropertyFlags flags = memory_.memoryTypes[i].propertyFlags;
         const auto wanted = static_cast<VkMemoryPropertyFlags>(flags & preferred);
         const int score = __builtin_popcount(wanted);
-        if ((types >> i & 1) && (flags & required) == required && score > best) {
+        if ((needs.memoryTypeBits >> i & 1) && (flags & required) == required && score > best) {
             best = score;
             chosen = i;
         }
     }
     if (best < 0) throw Error(name_ + " has no memory of the kind that its tensors need");
-    Memory memory;
-    memory.handle = {device_,
-                     vk::MemoryAllocateInfo().setAllocationSize(size).setMemoryTypeIndex(chosen)};
+    memory.handle = {
+        device_, vk::MemoryAllocateInfo().setAllocationSize(needs.size).setMemoryTypeIndex(chosen)};
+    memory.memory = *memory.handle;
     if (required & vk::MemoryPropertyFlagBits::eHostVisible) {
         memory.mapped = static_cast<uint8_t*>(memory.handle.mapMemory(0, VK_WHOLE_SIZE));
     }

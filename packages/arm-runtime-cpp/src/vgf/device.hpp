@@ -23,9 +23,12 @@ constexpr const char* kForked =
     "this process was forked from one that had opened a Vulkan device, and Vulkan does not outlive "
     "a fork: open the first VGF after the fork, or start processes with multiprocessing's 'spawn'";
 
-/// Memory that a session allocated.
+/// Memory that a session allocated, or that an application's allocator did.
 struct Memory {
-    vk::raii::DeviceMemory handle{nullptr};
+    vk::raii::DeviceMemory handle{nullptr};           ///< if it is ours
+    std::shared_ptr<const arm_vgf::Allocation> lent;  ///< goes back with the last copy
+    vk::DeviceMemory memory;
+    uint64_t offset = 0;
     uint8_t* mapped = nullptr;  ///< if it is of the host
 };
 
@@ -89,8 +92,8 @@ class Device {
     /// Held while objects of the device are made or destroyed.
     std::mutex& loading() { return loading_; }
 
-    /// Memory of a type in `types`: with all of `required`, and the most of `preferred`.
-    Memory allocate(uint64_t size, uint32_t types, vk::MemoryPropertyFlags required,
+    /// Memory with all of `required`, and the most of `preferred`.
+    Memory allocate(const vk::MemoryRequirements& needs, vk::MemoryPropertyFlags required,
                     vk::MemoryPropertyFlags preferred) const;
 
     /// Queues a recorded command buffer; `fence` is signalled when it is done.
@@ -124,6 +127,7 @@ class Device {
     uint32_t max_workgroup_ = 0;
     TensorProperties tensor_limits_;
     vk::PhysicalDeviceMemoryProperties memory_;
+    arm_vgf::Allocator allocator_;
     uint32_t queue_family_ = 0;
     bool runs_shaders_ = false;
     bool has_statistics_ = false;

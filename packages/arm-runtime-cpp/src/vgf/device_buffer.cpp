@@ -18,8 +18,8 @@ DeviceBuffer make_device_buffer(const Device& device, uint64_t bytes,
                                           .setUsage(Usage::eStorageBuffer | Usage::eUniformBuffer |
                                                     Usage::eTransferSrc | Usage::eTransferDst)};
     const auto needs = buffer.handle.getMemoryRequirements();
-    buffer.memory = device.allocate(needs.size, needs.memoryTypeBits, required, preferred);
-    buffer.handle.bindMemory(*buffer.memory.handle, 0);
+    buffer.memory = device.allocate(needs, required, preferred);
+    buffer.handle.bindMemory(buffer.memory.memory, buffer.memory.offset);
     return buffer;
 }
 

@@ -62,9 +62,8 @@ void Images::make(uint32_t index) {
                                           .setArrayLayers(1)
                                           .setUsage(usage)};
     const auto needs = object.image.getMemoryRequirements();
-    object.memory = device_.allocate(needs.size, needs.memoryTypeBits, {},
-                                     vk::MemoryPropertyFlagBits::eDeviceLocal);
-    object.image.bindMemory(*object.memory.handle, 0);
+    object.memory = device_.allocate(needs, {}, vk::MemoryPropertyFlagBits::eDeviceLocal);
+    object.image.bindMemory(object.memory.memory, object.memory.offset);
     bytes_ += needs.size;
     object.view = {device_.vulkan(), vk::ImageViewCreateInfo()
                                          .setImage(*object.image)

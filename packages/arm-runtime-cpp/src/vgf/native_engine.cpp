@@ -81,10 +81,9 @@ class NativeEngine : public Engine {
 
     /// Gives a graph's session memory for what is counted, which the host sees.
     void count(Device& device, const Scratch& needs) {
-        const Counter& counter = counters_.emplace_back(
-            Counter{needs.segment, needs.needs.size,
-                    device.allocate(needs.needs.size, needs.needs.memoryTypeBits, kHostMemory,
-                                    vk::MemoryPropertyFlagBits::eHostCached)});
+        const Counter& counter = counters_.emplace_back(Counter{
+            needs.segment, needs.needs.size,
+            device.allocate(needs.needs, kHostMemory, vk::MemoryPropertyFlagBits::eHostCached)});
         std::memset(counter.memory.mapped, 0, counter.bytes);
         BindGraphSessionMemoryInfo info;
         info.session = needs.session;

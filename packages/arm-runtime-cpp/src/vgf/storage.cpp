@@ -161,7 +161,7 @@ uint64_t Storage::bind_mapped(std::initializer_list<Role> roles, vk::MemoryPrope
         types &= needs.types;
     }
     const uint64_t size = plan(blocks);
-    memory = device_.allocate(size, types, kHostMemory, preferred);
+    memory = device_.allocate({size, 1, types}, kHostMemory, preferred);
     for (size_t i = 0; i < groups.size(); ++i) {
         for (const uint32_t member : groups[i]) {
             bind_object(member, *memory.handle, blocks[i].offset);
@@ -197,7 +197,7 @@ void Storage::bind_work(const std::vector<Scratch>& scratch) {
     }
     use_.work = plan(blocks);
     use_.saved = unshared > use_.work ? unshared - use_.work : 0;  // alignment may cost a little
-    work_ = device_.allocate(use_.work, types, {}, vk::MemoryPropertyFlagBits::eDeviceLocal);
+    work_ = device_.allocate({use_.work, 1, types}, {}, vk::MemoryPropertyFlagBits::eDeviceLocal);
     for (size_t i = 0; i < groups.size(); ++i) {
         for (const uint32_t member : groups[i]) {
             bind_object(member, *work_.handle, blocks[i].offset);

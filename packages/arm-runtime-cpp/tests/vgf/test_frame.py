@@ -92,6 +92,12 @@ def test_every_feature_may_be_masked(vgf: Any, frame: Frame, tmp_path: Path) -> 
         check(vgf, frame, data, tmp_path, masked, frames=1)
 
 
+def test_memory_of_an_allocator(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """All memory of the program is its, in parts that do not begin with the block, and goes back."""
+    said = check(vgf, frame, network("int8"), tmp_path, "allocator").splitlines()[-1].split()
+    assert said[::2] == ["parts", "freed"] and said[1] == said[3] != "0"
+
+
 @pytest.mark.parametrize("offset", [0, 4, 252, 260])
 @pytest.mark.parametrize(("dtype", "size"), [(DType.INT8, 5), (DType.INT16, 7), (DType.INT32, 300)])
 def test_bytes_beside_a_tensor_are_kept(

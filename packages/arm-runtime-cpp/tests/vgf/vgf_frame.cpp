@@ -8,7 +8,8 @@
 //     vgf_frame many PROGRAM.vgf FRAMES
 //     vgf_frame c PROGRAM.vgf INPUT OUTPUT
 //
-// MASKED is a feature that the device is made without, "none", or "all". FROM and TO are numbers of
+// MASKED is a feature that the device is made without, "none", or "all"; or "allocator": memory
+// comes from an allocator of the application, as parts of one block. FROM and TO are numbers of
 // VkFormats. Files of frames lie one after the other. The application's own code is here as small
 // as it can be: a device, buffers, images, and a command buffer for each frame, all submitted
 // before one is waited for.
@@ -122,7 +123,7 @@ class Application {
         : instance_(make_instance(application_)),
           physical_(vk::raii::PhysicalDevices(instance_).front()),
           requirements_(vgf::requirements(*instance_, *physical_, loader(), VK_API_VERSION_1_3)) {
-        bool found = masked == "none" || masked == "all";
+        bool found = masked == "none" || masked == "all" || masked == "allocator";
         for (const vgf::Feature& feature : requirements_.features) {
             found = found || masked == feature.name;
             if (masked == feature.name || masked == "all") continue;
@@ -142,10 +143,20 @@ class Application {
                               .setFlags(vk::CommandPoolCreateFlagBits::eResetCommandBuffer)
                               .setQueueFamilyIndex(family())};
         const VkDeviceCreateInfo& enabled = info_;
+        vgf::Allocator allocator;
+        if (masked == "allocator") {
+            block_ = buffer(size_t{16} << 20);
+            allocator = {this, allocate_part, free_part};
+        }
         adopted_ = std::make_unique<vgf::Device>(
             vgf::Device::adopt({*instance_, *physical_, *device_, family(), *queue_, loader(),
-                                &enabled, VK_API_VERSION_1_3}));
+                                &enabled, VK_API_VERSION_1_3, "", allocator}));
     }
+    ~Application() {
+        if (parts_ != 0) std::printf("parts %zu freed %zu\n", parts_, freed_);
+    }
+    Application(const Application&) = delete;
+    Application& operator=(const Application&) = delete;
 
     uint32_t family() const { return requirements_.queue_families.front(); }
     const vgf::Requirements& requirements() const { return requirements_; }
@@ -231,6 +242,21 @@ class Application {
         throw vgf::Error("no memory");
     }
 
+    static VkResult allocate_part(void* user, const VkMemoryRequirements* needs,
+                                  VkMemoryPropertyFlags, VkMemoryPropertyFlags,
+                                  vgf::Allocation* made) {
+        auto& self = *static_cast<Application*>(user);
+        const size_t begin = (self.used_ + needs->alignment) / needs->alignment * needs->alignment;
+        if (begin + needs->size > size_t{16} << 20) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        self.used_ = begin + needs->size;
+        ++self.parts_;
+        *made = {*self.block_.memory, begin, self.block_.mapped + begin, user};
+        return VK_SUCCESS;
+    }
+    static void free_part(void* user, const vgf::Allocation* made) {
+        if (made->own == user) ++static_cast<Application*>(user)->freed_;
+    }
+
     vk::ApplicationInfo application_{"vgf_frame", 0, nullptr, 0, VK_API_VERSION_1_3};
     vk::raii::Instance instance_;
     vk::raii::PhysicalDevice physical_;
@@ -241,6 +267,10 @@ class Application {
     vk::raii::Device device_{nullptr};
     vk::raii::Queue queue_{nullptr};
     vk::raii::CommandPool pool_{nullptr};
+    Buffer block_;  ///< whose memory has the parts
+    size_t used_ = 0;
+    size_t parts_ = 0;
+    size_t freed_ = 0;
     std::unique_ptr<vgf::Device> adopted_;
 };
 
