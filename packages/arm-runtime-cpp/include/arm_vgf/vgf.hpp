@@ -5,8 +5,10 @@
 //     vgf::Device device = vgf::Device::adopt({instance, physical, device, queue_family, queue,
 //                                              vkGetInstanceProcAddr, &device_create_info});
 //     vgf::Program program(file.data(), file.size(), device, {});
-//     program.bind(frame, "color", vgf::Image{view, layout, VK_FORMAT_R16G16B16A16_SFLOAT, 960,
-//     540}); program.bind(frame, "out", buffer, offset); program.record(command_buffer, frame);
+//     vgf::Image color{view, layout, VK_FORMAT_R16G16B16A16_SFLOAT, 960, 540};
+//     program.bind(frame, "color", color);
+//     program.bind(frame, "out", buffer, offset);
+//     program.record(command_buffer, frame);
 //
 // Programs run on the compute engine: kernels of this library, on any Vulkan 1.1 device.
 //
