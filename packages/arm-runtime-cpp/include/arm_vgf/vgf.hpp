@@ -3,19 +3,25 @@
 //
 //     namespace vgf = arm_vgf;
 //     vgf::Device device = vgf::Device::adopt({instance, physical, device, queue_family, queue,
-//                                              vkGetInstanceProcAddr, &device_create_info});
+//                                              vkGetInstanceProcAddr, &device_create_info,
+//                                              VK_API_VERSION_1_3});
 //     vgf::Program program(file.data(), file.size(), device, {});
-//     vgf::Image color{view, layout, VK_FORMAT_R16G16B16A16_SFLOAT, 960, 540};
+//     // For each frame in flight; `frame` is its number, from 0:
+//     vgf::Image color{view, layout, VK_FORMAT_R16G16B16A16_SFLOAT, 960, 540,
+//                      vgf::Channels::kFirst};
 //     program.bind(frame, "color", color);
 //     program.bind(frame, "out", buffer, offset);
+//     // In each frame, between barriers of the application (kInputs, kOutputs):
 //     program.record(command_buffer, frame);
 //
 // Programs run on the compute engine: kernels of this library, on any Vulkan 1.1 device.
 //
-// Threads: one may use a Program at a time; several may use several. There is no global state: the
-// library knows of a device what `adopt` is told, and opens no loader of its own.
+// Threads: one may use a Program at a time; several may use several. Several may make programs of
+// one Device, of which one waits for the other. There is no global state: the library knows of a
+// device what `adopt` is told, and opens no loader of its own.
 //
-// Errors are of the class arm_runtime::vgf::Error; after one, a Program is as it was before.
+// Errors are exceptions of the class Error, with a text alone; after one, a Program is as it was
+// before.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -38,20 +44,26 @@ using arm_runtime::vgf::Symbol;
 using arm_runtime::vgf::TensorInfo;
 using arm_runtime::vgf::Tuning;
 
-/// How much a program gains from what a device has.
+/// Whether an application should enable a feature. A network needs none.
 enum class Need : uint8_t {
-    kShould,  ///< kernels are faster with it, or files from strangers are safer
-    kMay,     ///< compute shaders in a VGF may need it; a program without them does not
+    /// Kernels are faster with it. robustBufferAccess: files from strangers are safer, and other
+    /// shaders of the device may be slower; without such files it is not needed.
+    kShould,
+    /// Compute shaders in a VGF may need it; a program without them does not.
+    kMay,
 };
 
 /// A feature that a device has, and that this library uses where it is enabled.
 struct Feature {
     Need need;
-    const char* name;           ///< the member of the structure: "shaderIntegerDotProduct"
-    VkStructureType structure;  ///< the one to chain to VkDeviceCreateInfo
-    size_t offset;              ///< of the member, a VkBool32, in the structure
-    const char* extension;      ///< to be enabled as well; "": it is of the device's version
-    const char* purpose;        ///< a sentence's part: "products of int8"
+    const char* name;  ///< the member of the structure: "shaderIntegerDotProduct"
+    /// The one to chain to VkDeviceCreateInfo: of the Vulkan version, such as that of
+    /// VkPhysicalDeviceVulkan13Features, or on an older device of the extension. `adopt` finds the
+    /// member in either.
+    VkStructureType structure;
+    size_t offset;          ///< of the member, a VkBool32, in the structure
+    const char* extension;  ///< to be enabled as well; "": it is of the device's version
+    const char* purpose;    ///< for a log: "products of int8"
 };
 
 /// What a device must have, and what of it should and may be enabled.
@@ -60,29 +72,36 @@ struct Requirements {
     uint32_t api_version = VK_API_VERSION_1_1;
     /// The queue must be of one of these families: they run compute shaders.
     std::vector<uint32_t> queue_families;
-    /// Nothing in it must be enabled: without it, programs run as well, with the same integers.
+    /// What the device has. A network needs none of them: without, it runs slower and gives the
+    /// same integers. A VGF with compute shaders may need what is kMay.
     std::vector<Feature> features;
 };
 
-/// Says, before a device is made, how to make it. `api_version`: as in VkApplicationInfo.
+/// Says, before a device is made, how to make it. `api_version`: as in VkApplicationInfo; what
+/// belongs to a newer version is not listed.
 ///
 /// Throws Error: programs cannot run on this device.
 ARM_VGF_EXPORT Requirements requirements(VkInstance instance, VkPhysicalDevice physical,
                                          PFN_vkGetInstanceProcAddr get_proc_addr,
                                          uint32_t api_version = VK_API_VERSION_1_1);
 
-/// A part of device memory.
+/// A part of device memory: all of a VkDeviceMemory, or a piece of one.
 struct Allocation {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkDeviceSize offset = 0;
-    void* mapped = nullptr;  ///< of the part, where HOST_VISIBLE was required
-    void* own = nullptr;     ///< the allocator's: a VmaAllocation
+    /// Where HOST_VISIBLE was required: the address of the part, not of `memory`, until `free`.
+    void* mapped = nullptr;
+    void* own = nullptr;  ///< the allocator's: a VmaAllocation
 };
 
-/// An application's allocator of device memory, such as VMA.
+/// An application's allocator of device memory, such as VMA. It is called while programs are made
+/// and destroyed, by the threads that do it; not by bind, resize or record. It outlives the Device
+/// and its programs.
 struct Allocator {
     void* user = nullptr;
-    /// Memory with all of `required`, and the most of `preferred`.
+    /// Memory with all of `required`, and as many of `preferred` as there are. It is for a buffer
+    /// or for an image of optimal tiling: where both may lie in one VkDeviceMemory, parts keep
+    /// bufferImageGranularity. A result but VK_SUCCESS becomes an Error.
     VkResult (*allocate)(void* user, const VkMemoryRequirements* needs,
                          VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred,
                          Allocation* made) = nullptr;
@@ -97,10 +116,12 @@ struct Adopted {
     uint32_t queue_family;  ///< of the queue that programs are recorded for
     VkQueue queue;
     PFN_vkGetInstanceProcAddr get_proc_addr;  ///< of the application's loader, or volk's
-    /// What the device was made with: its extensions and features are what is used. Read in `adopt`
-    /// alone.
+    /// What the device was made with: of its extensions and features (pNext, pEnabledFeatures) are
+    /// those that are used. Read in `adopt` alone.
     const VkDeviceCreateInfo* enabled;
-    uint32_t api_version = VK_API_VERSION_1_1;  ///< VkApplicationInfo's
+    /// VkApplicationInfo's. Features of newer versions are not used, though they be enabled: matrix
+    /// units want 1.3.
+    uint32_t api_version = VK_API_VERSION_1_1;
     /// Where compiled pipelines, and what was found out about kernels, are kept between processes;
     /// empty: nowhere.
     // Without initializers, GCC warns of members that an application leaves out.
@@ -111,8 +132,8 @@ struct Adopted {
 
 /// A device of an application, with one of its queues. Copies are of the same device.
 ///
-/// The application's handles must live until the Device and its programs are gone; none of them is
-/// destroyed here.
+/// The instance, the device and the queue must live until the Device and its programs are gone;
+/// none of them is destroyed here. A program may outlive the Device that it was made with.
 class ARM_VGF_EXPORT Device {
   public:
     /// Throws Error: no Vulkan 1.1, or the queue's family runs no compute shaders.
@@ -137,7 +158,7 @@ enum class Channels : uint8_t {
 };
 
 /// An image that an input is read from or an output is written to: two-dimensional, its view of one
-/// level and one layer.
+/// level and one layer. Its width and height are the tensor's.
 ///
 /// Inputs are read as sampled images (VK_IMAGE_USAGE_SAMPLED_BIT) in SHADER_READ_ONLY_OPTIMAL or
 /// GENERAL, of these formats with 1, 2 or 4 channels: UNORM and SNORM of 8 and 16 bits, SFLOAT of
@@ -147,33 +168,38 @@ enum class Channels : uint8_t {
 ///
 /// A tensor of float16, bfloat16 or float32 has the values that a shader reads. A tensor of uint8,
 /// int8, uint16 or int16 takes UNORM or SNORM of its width and sign: its numbers are those of the
-/// texels (SNORM's lowest is read as the one above it). A tensor may have fewer channels than the
-/// image: the rest is not read, and written as 0, alpha as 1.
+/// texels (SNORM's lowest is read as the one above it). Tensors of other types are bound to
+/// buffers. A tensor may have fewer channels than the image: the rest is not read, and written as
+/// 0, alpha as 1.
 struct Image {
     VkImageView view = VK_NULL_HANDLE;
     VkImageLayout layout = VK_IMAGE_LAYOUT_UNDEFINED;
     VkFormat format = VK_FORMAT_UNDEFINED;
     uint32_t width = 0;
     uint32_t height = 0;
-    Channels channels = Channels::kLast;
+    Channels channels = Channels::kLast;  ///< PyTorch's order is kFirst
 };
 
+/// The bits are those of synchronization2 as well.
 struct Access {
     VkPipelineStageFlags stages;
     VkAccessFlags access;
 };
 
-/// How inputs are read and outputs are written. What is written before must be available to these,
-/// and visible; what comes after must wait for them. Layouts of images are those that `bind` was
-/// told, before and after.
+/// How inputs are read and outputs are written. The application has barriers from the writes of an
+/// input to kInputs, and from the last use of an output to kOutputs; after `record`, from kOutputs
+/// to the reads of the output, and from kInputs to what writes the input again. Layouts of images
+/// are those that `bind` was told, before and after. SHADER_READ in kOutputs is for the last word
+/// of a buffer's tensor, of which bytes may be kept.
 constexpr Access kInputs{VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT};
 constexpr Access kOutputs{VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                           VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
 
 struct ProgramOptions {
-    /// Frames whose command buffers may be pending at once; each has bindings of its own.
+    /// Frames whose command buffers may be pending at once, numbered from 0; each has bindings of
+    /// its own.
     uint32_t frames_in_flight = 2;
-    /// As Options::sizes: of a program that leaves sizes open.
+    /// As arm_runtime::vgf::Options::sizes: of a program that leaves sizes open.
     std::string sizes = {};  // NOLINT(readability-redundant-member-init)
     /// Pipelines are taken from it, and added to it, if it is there. Nobody else uses it meanwhile.
     VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
@@ -184,15 +210,19 @@ struct ProgramOptions {
 /// A program, ready to be recorded.
 ///
 /// Its memory is there once, however many frames are in flight: frames run one after the other on
-/// the queue, and what `record` records waits for what was recorded before on the same queue.
+/// the queue. What `record` records begins with a barrier: it waits for all compute shaders and
+/// copies that were submitted to the queue before.
 class ARM_VGF_EXPORT Program {
   public:
-    /// Loads a VGF, which may go away afterwards. Makes pipelines and memory, and uploads constants
-    /// by the device's queue, which nobody else may use meanwhile; returns when that is done.
+    /// Loads a VGF, at any alignment, which may go away afterwards. Makes pipelines and memory, and
+    /// uploads constants by the device's queue, which nobody else may use meanwhile; returns when
+    /// that is done.
     ///
-    /// Throws Error: as arm_runtime::vgf::Session.
+    /// Throws Error: the file is malformed, or the device does not run it (it names the segment and
+    /// the field); or a Vulkan call failed.
     Program(const void* vgf, size_t bytes, const Device& device, const ProgramOptions& options);
-    /// No command buffer with the program may be pending.
+    /// No command buffer with the program may be pending; it does not wait. Bound buffers and views
+    /// may be gone.
     ~Program();
     Program(Program&&) noexcept;
     Program& operator=(Program&&) noexcept;
@@ -202,33 +232,42 @@ class ARM_VGF_EXPORT Program {
     const std::vector<Symbol>& symbols() const;
     const MemoryUse& memory() const;
 
-    /// Says where a frame has an input or an output, by its name, from now on. No command buffer
-    /// that was recorded for the frame may be pending. The tensor lies at `offset`, a multiple of
-    /// 4, row-major without gaps; the buffer (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) has its bytes
-    /// rounded up to 4 from there on. Of an output's last word, bytes behind the tensor are kept.
+    /// Says where a frame has an input or an output, by its name (TensorInfo::name), from now on.
+    /// No command buffer that was recorded for the frame may be pending; those that were are
+    /// invalid afterwards, as after any update of a descriptor set. A buffer or a view must live
+    /// while what was recorded with it is pending. The first image of an input, and the first of
+    /// each format of an output, compile a small pipeline.
     ///
-    /// Throws Error: there is no such frame or tensor, or it does not fit.
+    /// In a buffer (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT), the tensor lies at `offset`, a multiple of
+    /// 4, row-major without gaps. From there on the buffer has room for the tensor's bytes, rounded
+    /// up to a multiple of 4. Of an output's last word, bytes behind the tensor are kept.
+    ///
+    /// Throws Error: there is no such frame or tensor, an input and an output have this name, or it
+    /// does not fit.
     void bind(uint32_t frame, const std::string& name, VkBuffer buffer, VkDeviceSize offset = 0);
     void bind(uint32_t frame, const std::string& name, const Image& image);
 
     /// Chooses sizes, by the shapes of all inputs, for what is recorded from now on: of a program
     /// with symbols. Compiles nothing, and allocates no device memory. At first they are the
-    /// largest. Inputs and outputs must be bound again. Throws Error: a shape does not fit.
+    /// largest. Inputs and outputs of each frame must be bound again before it is recorded; what is
+    /// pending keeps its sizes. Throws Error: a shape does not fit.
     void resize(const std::vector<std::vector<int64_t>>& input_shapes);
     /// The shapes of the outputs at the chosen sizes.
     const std::vector<std::vector<int64_t>>& output_shapes() const;
 
+    /// Those of compute shaders in the VGF, which has no values for them.
     const std::vector<PushConstantInfo>& push_constants() const;
-    /// For what is recorded from now on. All must be there before. Throws Error: it does not fit.
+    /// The values of those with this index, for what is recorded from now on. All must be set
+    /// before the first `record`. Throws Error: it does not fit.
     void set_push_constants(size_t index, const void* data, size_t bytes);
 
-    /// Records the program into a command buffer of the queue's family, outside of a render pass:
-    /// dispatches and barriers, and copies between a VGF's own images and tensors. It submits
-    /// nothing and allocates no device memory; host memory it allocates only the first time, and
-    /// where the VGF has images of its own. Pipeline, descriptor sets and push constants of compute
-    /// are others afterwards.
+    /// Records the program into a command buffer that is submitted to the device's queue, outside
+    /// of a render pass: dispatches and barriers, and copies between a VGF's own images and
+    /// tensors. It submits nothing and allocates no device memory; host memory it allocates only
+    /// the first time, and where the VGF has images of its own. Pipeline, descriptor sets and push
+    /// constants of compute are others afterwards.
     ///
-    /// Throws Error: something is not bound.
+    /// Throws Error, before it records: there is no such frame, or something is not bound or set.
     void record(VkCommandBuffer commands, uint32_t frame);
 
   private:

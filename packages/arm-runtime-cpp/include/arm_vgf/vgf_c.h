@@ -1,8 +1,10 @@
 /* VGF programs on an application's Vulkan device, in its command buffers, for C; arm_vgf/vgf.hpp
-   is the same for C++, and says what is to be synchronized and which images fit.
+   is the same for C++, and says what is to be synchronized and which images fit. C++ alone has
+   Requirements, Allocator, resize, memory, and the lists of symbols and push constants.
 
-   Structures begin with their size, errors are as in arm_runtime/vgf_c.h: a call returns 0 or a
-   handle, and after an error -1 or NULL; arm_vgf_last_error() is the text. */
+   Structures begin with their size, which the caller sets to sizeof, also where a call fills them
+   in; members that are 0 have the defaults. A call returns 0 or a handle, and after an error -1 or
+   NULL; arm_vgf_last_error(), of arm_runtime/vgf_c.h, is the text. */
 #ifndef ARM_VGF_VGF_C_H_
 #define ARM_VGF_VGF_C_H_
 
@@ -25,15 +27,15 @@ typedef struct arm_vgf_adopt_info {
     uint32_t queue_family;
     VkQueue queue;
     PFN_vkGetInstanceProcAddr get_proc_addr;
-    const VkDeviceCreateInfo* enabled; /* what the device was made with */
-    uint32_t api_version;              /* VkApplicationInfo's; 0: 1.1 */
+    const VkDeviceCreateInfo* enabled; /* what the device was made with; read in the call alone */
+    uint32_t api_version;              /* VkApplicationInfo's; 0: 1.1, and newer features unused */
     const char* cache_folder;          /* NULL: nothing is kept */
 } arm_vgf_adopt_info;
 
 /* What a device has, and programs use where it is enabled. Texts live as long as the process. */
 typedef struct arm_vgf_feature {
     size_t size;
-    int32_t should;            /* 1: programs gain by it; 0: shaders in a VGF may need it */
+    int32_t should;            /* 1: Need::kShould of vgf.hpp; 0: Need::kMay */
     const char* name;          /* the member, a VkBool32: "shaderIntegerDotProduct" */
     VkStructureType structure; /* to be chained to VkDeviceCreateInfo */
     size_t offset;             /* of the member in the structure */
@@ -41,14 +43,17 @@ typedef struct arm_vgf_feature {
     const char* purpose;
 } arm_vgf_feature;
 
-/* The feature with this number, of a device that is not made yet, and how many there are. `feature`
-   may be NULL. -1: programs cannot run on the device, or it has no such feature. */
+/* The feature with this number, from 0, of a device that is not made yet, and how many there are.
+   `api_version` is VkApplicationInfo's; 0: 1.1. `feature` or `count` may be NULL; without
+   `feature`, `index` does not matter. -1: programs cannot run on the device, or it has no such
+   feature. The queue is of a family with VK_QUEUE_COMPUTE_BIT. */
 ARM_VGF_EXPORT int arm_vgf_get_feature(VkInstance instance, VkPhysicalDevice physical,
                                        PFN_vkGetInstanceProcAddr get_proc_addr,
                                        uint32_t api_version, size_t index, arm_vgf_feature* feature,
                                        size_t* count);
 
-/* The application's handles must live until the device and its programs are closed. */
+/* The instance, the device and the queue must live until this one and its programs are closed. The
+   programs may be closed after it. */
 ARM_VGF_EXPORT arm_vgf_adopted* arm_vgf_adopt(const arm_vgf_adopt_info* info);
 ARM_VGF_EXPORT void arm_vgf_adopted_close(arm_vgf_adopted* device);
 
@@ -62,18 +67,21 @@ typedef struct arm_vgf_program_options {
     const char* tune; /* as in arm_vgf_options; NULL: "off" */
 } arm_vgf_program_options;
 
-/* Loads a VGF, which may go away afterwards; it uses the device's queue meanwhile. `options` may be
-   NULL. */
+/* Loads a VGF, which may go away afterwards. It submits to the device's queue, which nobody else
+   may use meanwhile, and waits. `options` may be NULL. */
 ARM_VGF_EXPORT arm_vgf_program* arm_vgf_program_open(const void* vgf, size_t bytes,
                                                      const arm_vgf_adopted* device,
                                                      const arm_vgf_program_options* options);
-/* No command buffer with the program may be pending. */
+/* No command buffer with the program may be pending. Nothing happens for NULL. */
 ARM_VGF_EXPORT void arm_vgf_program_close(arm_vgf_program* program);
 
-/* An input (output: `outputs` is 1), at its largest. `sizes` of it is NULL. */
+/* An input (output: `outputs` is 1), at its largest. `sizes` of it is NULL. -1: there is none with
+   this number, which tells how many there are. Texts and shapes live as long as the program. */
 ARM_VGF_EXPORT int arm_vgf_program_get_tensor(const arm_vgf_program* program, int outputs,
                                               size_t index, arm_vgf_tensor* tensor);
 
+/* As Program::bind of vgf.hpp: for frames from 0 to frames_in_flight - 1, at an offset that is a
+   multiple of 4. */
 ARM_VGF_EXPORT int arm_vgf_program_bind_buffer(arm_vgf_program* program, uint32_t frame,
                                                const char* name, VkBuffer buffer,
                                                VkDeviceSize offset);
@@ -92,11 +100,13 @@ typedef struct arm_vgf_image {
 ARM_VGF_EXPORT int arm_vgf_program_bind_image(arm_vgf_program* program, uint32_t frame,
                                               const char* name, const arm_vgf_image* image);
 
-/* The push constants with this number, for what is recorded from now on. */
+/* The values of the push constants with this number, which a compute shader in the VGF takes, for
+   what is recorded from now on. */
 ARM_VGF_EXPORT int arm_vgf_program_set_push_constants(arm_vgf_program* program, size_t index,
                                                       const void* data, size_t bytes);
 
-/* Records dispatches and barriers; submits nothing. */
+/* As Program::record of vgf.hpp: records dispatches and barriers into a command buffer that is
+   submitted to the device's queue; submits nothing. */
 ARM_VGF_EXPORT int arm_vgf_program_record(arm_vgf_program* program, VkCommandBuffer commands,
                                           uint32_t frame);
 
