@@ -323,7 +323,8 @@ class ComputeEngine final : public Engine, private ResourceMemory {
                                                          overlap(dispatch.writes, reads));
             if (over_others || overlap(dispatch.reads, writes)) {
                 barrier(commands, vk::PipelineStageFlagBits::eComputeShader,
-                        vk::AccessFlagBits::eShaderRead | vk::AccessFlagBits::eShaderWrite);
+                        vk::AccessFlagBits::eUniformRead | vk::AccessFlagBits::eShaderRead |
+                            vk::AccessFlagBits::eShaderWrite);
                 reads.clear();
                 writes.clear();
             }

@@ -46,9 +46,11 @@ void barrier(const vk::raii::CommandBuffer& commands) {
     using Access = vk::AccessFlagBits;
     constexpr auto kStages =
         vk::PipelineStageFlagBits::eComputeShader | vk::PipelineStageFlagBits::eTransfer;
+    // Uniform buffers of a VGF's compute shaders are not among what eShaderRead is of.
     const vk::MemoryBarrier memory(Access::eShaderWrite | Access::eTransferWrite,
-                                   Access::eShaderRead | Access::eShaderWrite |
-                                       Access::eTransferRead | Access::eTransferWrite);
+                                   Access::eUniformRead | Access::eShaderRead |
+                                       Access::eShaderWrite | Access::eTransferRead |
+                                       Access::eTransferWrite);
     commands.pipelineBarrier(kStages, kStages, {}, memory, {}, {});
 }
 
