@@ -236,7 +236,8 @@ class ARM_VGF_EXPORT Program {
     /// No command buffer that was recorded for the frame may be pending; those that were are
     /// invalid afterwards, as after any update of a descriptor set. A buffer or a view must live
     /// while what was recorded with it is pending. The first image of an input, and the first of
-    /// each format of an output, compile a small pipeline.
+    /// each format of an output, compile a small pipeline, which waits for programs that are being
+    /// made of the same Device.
     ///
     /// In a buffer (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT), the tensor lies at `offset`, a multiple of
     /// 4, row-major without gaps. From there on the buffer has room for the tensor's bytes, rounded

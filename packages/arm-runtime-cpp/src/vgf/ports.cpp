@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 #include <spirv/unified1/spirv.hpp>
 
 #include "kernels/steps.h"
@@ -155,7 +156,7 @@ FramePorts::FramePorts(Device& device, const Engine& engine, size_t count, bool 
         bound.buffers = std::move(two[0]);
         bound.image = std::move(two[1]);
     }
-    pipeline(buffers_, "port_buffer", 0);
+    compile(buffers_, "port_buffer", 0);  // the lock is held: the program is made
 }
 
 FramePorts::Kind FramePorts::make_kind(vk::DescriptorType second) const {
@@ -176,6 +177,12 @@ FramePorts::Kind FramePorts::make_kind(vk::DescriptorType second) const {
 vk::Pipeline FramePorts::pipeline(Kind& kind, const char* kernel, uint32_t image_format) {
     const auto known = kind.pipelines.find(image_format);
     if (known != kind.pipelines.end()) return *known->second;
+    // Another thread may make a program, which merges other caches into the device's.
+    const std::lock_guard<std::mutex> lock(device_.loading());
+    return compile(kind, kernel, image_format);
+}
+
+vk::Pipeline FramePorts::compile(Kind& kind, const char* kernel, uint32_t image_format) {
     const std::vector<uint32_t> code = code_of(kernel, image_format);
     const vk::raii::Device& owner = device_.vulkan();
     const vk::raii::ShaderModule module(owner, vk::ShaderModuleCreateInfo().setCode(code));

@@ -52,7 +52,9 @@ class FramePorts {
     };
 
     Kind make_kind(vk::DescriptorType second) const;
+    /// Compiled when it is first asked for.
     vk::Pipeline pipeline(Kind& kind, const char* kernel, uint32_t image_format);
+    vk::Pipeline compile(Kind& kind, const char* kernel, uint32_t image_format);
     Bound& at(uint32_t frame, size_t port) { return bound_[frame * count_ + port]; }
     vk::DescriptorBufferInfo own(size_t port) const;
     void write(vk::DescriptorSet set, uint32_t binding, vk::DescriptorType type,
