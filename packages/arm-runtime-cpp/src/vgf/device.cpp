@@ -301,6 +301,13 @@ Memory Device::allocate(const vk::MemoryRequirements& needs, vk::MemoryPropertyF
                            allocator.free(allocator.user, lent);
                            delete lent;
                        }};
+        const bool of_host = static_cast<bool>(required & vk::MemoryPropertyFlagBits::eHostVisible);
+        if (made.memory == VK_NULL_HANDLE || (of_host && made.mapped == nullptr)) {
+            throw Error(std::string("the application's allocator returned VK_SUCCESS and no ") +
+                        (made.memory == VK_NULL_HANDLE
+                             ? "memory"
+                             : "`mapped`, which HOST_VISIBLE memory must have"));
+        }
         return memory;
     }
     int best = -1;

@@ -142,6 +142,7 @@ class Program::Impl {
                         "' is not bound in frame " + std::to_string(frame));
         }
         push_values_.check_all();
+        if (commands == VK_NULL_HANDLE) throw Error("the command buffer is null");
         with_errors([&] {
             engine_->choose(number_);
             const Borrowed borrowed(device_.vulkan(), commands);

@@ -17,6 +17,7 @@ namespace {
 constexpr uint32_t kThreads = 64;              // of a workgroup
 constexpr uint32_t kMaxGroupsPerAxis = 65535;  // every device's maxComputeWorkGroupCount
 constexpr uint64_t kMaxElements = 0x7fffffff;
+constexpr uint64_t kMaxSets = 1U << 20;  // of one program's inputs or outputs: so that none wraps
 
 /// A format of images that inputs are read from, or outputs are written to.
 struct ImageFormatRow {
@@ -136,6 +137,11 @@ FramePorts::FramePorts(Device& device, const Engine& engine, size_t count, bool 
       buffers_(make_kind(vk::DescriptorType::eStorageBuffer)),
       images_(make_kind(outputs ? vk::DescriptorType::eStorageImage
                                 : vk::DescriptorType::eSampledImage)) {
+    if (count * uint64_t{frames} > kMaxSets) {
+        throw Error("frames_in_flight is " + std::to_string(frames) +
+                    ": with each input or output once, more than " + std::to_string(kMaxSets) +
+                    " bindings");
+    }
     const auto sets = static_cast<uint32_t>(count) * frames;
     bound_.resize(sets);
     if (sets == 0) return;
