@@ -76,6 +76,13 @@ Instance::Instance(PFN_vkGetInstanceProcAddr get_proc_addr, VkInstance instance,
                    VkPhysicalDevice physical, uint32_t api_version)
     : handle_(vk::raii::Context(get_proc_addr), instance) {
     keep(handle_);
+    const auto* const functions = handle_.getDispatcher();
+    if (functions->vkGetPhysicalDeviceProperties == nullptr ||
+        functions->vkGetPhysicalDeviceFeatures2 == nullptr) {
+        throw Error(
+            "get_proc_addr has no functions of Vulkan 1.1 for the instance: it must be of the "
+            "loader that made the instance, with 1.1 or newer in VkApplicationInfo::apiVersion");
+    }
     vk::raii::PhysicalDevice device(handle_, physical);
     vk::PhysicalDeviceProperties properties = device.getProperties();
     properties.apiVersion = std::min(properties.apiVersion, api_version);
