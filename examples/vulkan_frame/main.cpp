@@ -7,9 +7,10 @@
 
 #include <array>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -85,8 +86,12 @@ int run(const std::string& path, int count, const std::string& out) {
     const vk::ApplicationInfo application("vulkan_frame", 0, nullptr, 0, VK_API_VERSION_1_3);
     const vk::raii::Instance instance(context, vk::InstanceCreateInfo({}, &application));
     const vk::raii::PhysicalDevice physical = vk::raii::PhysicalDevices(instance).front();
+    if (physical.getProperties().apiVersion < VK_API_VERSION_1_3) throw std::runtime_error("no Vulkan 1.3");
     const auto wanted = vgf::requirements(*instance, *physical, vkGetInstanceProcAddr, VK_API_VERSION_1_3);
     const uint32_t family = wanted.queue_families.front();
+    if (physical.getQueueFamilyProperties()[family].timestampValidBits == 0) {
+        throw std::runtime_error("the queue has no timestamps");
+    }
     vk::PhysicalDeviceVulkan13Features v13;
     vk::PhysicalDeviceFeatures2 features({}, &v13);
     for (const vgf::Feature& feature : wanted.features) {
@@ -102,6 +107,7 @@ int run(const std::string& path, int count, const std::string& out) {
 
     // The program.
     std::ifstream file(path, std::ios::binary);
+    if (!file) throw std::runtime_error("cannot read " + path);
     const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     const VkDeviceCreateInfo& enabled = device_info;
     const vgf::Device adopted = vgf::Device::adopt({*instance, *physical, *device, family, *queue,
@@ -218,12 +224,12 @@ int run(const std::string& path, int count, const std::string& out) {
 }
 
 int main(int count, char** words) {
-    if (count < 3) {
+    if (count < 3 || std::atoi(words[2]) < 1) {
         std::fputs("usage: vulkan_frame upscale.vgf FRAMES [OUT]\n", stderr);
         return 2;
     }
     try {
-        return run(words[1], std::stoi(words[2]), count > 3 ? words[3] : "frame");
+        return run(words[1], std::atoi(words[2]), count > 3 ? words[3] : "frame");
     } catch (const std::exception& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return 1;
