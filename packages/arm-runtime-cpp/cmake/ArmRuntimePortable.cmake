@@ -26,13 +26,14 @@ set_target_properties(arm_runtime_filesystem PROPERTIES LINKER_LANGUAGE CXX)
 
 # For a shared library.
 function(arm_runtime_portable_library target)
-  target_sources(${target} PRIVATE src/portable/older_glibc.cpp)
+  target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/portable/older_glibc.cpp")
   target_link_libraries(${target} PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,arm_runtime_filesystem>")
   target_link_options(${target} PRIVATE LINKER:--exclude-libs,libarm_runtime_filesystem.a)  # nothing of it is exported
 endfunction()
 
 # For a program, which uses no std::filesystem.
 function(arm_runtime_portable_program target)
-  target_sources(${target} PRIVATE src/portable/older_glibc.cpp src/portable/older_glibc_start.cpp)
+  target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/portable/older_glibc.cpp"
+                 "${PROJECT_SOURCE_DIR}/src/portable/older_glibc_start.cpp")
   target_link_options(${target} PRIVATE LINKER:--wrap=__libc_start_main)
 endfunction()
