@@ -83,6 +83,11 @@ target_link_libraries(arm_runner PRIVATE
 set_target_properties(arm_runner PROPERTIES
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN/../../executorch/lib")
 
+if(TARGET arm_vgf)
+  # libarm_runtime needs it, and finds it beside itself only where both are installed.
+  target_link_options(arm_runner PRIVATE "LINKER:-rpath-link,$<TARGET_FILE_DIR:arm_vgf>")
+endif()
+
 if(ARM_RUNTIME_PORTABLE)
   arm_runtime_portable_library(arm_runtime)
   arm_runtime_portable_program(arm_runner)
