@@ -5,7 +5,9 @@
 // A name here is hidden (-fvisibility) and so is bound when the library is linked, before the C
 // library is looked at. `X@GLIBC_n` is the symbol that the first glibc of this processor had; it is
 // there for ever. Sources: glibc's NEWS of 2.32 (single threads), 2.33 (stat) and 2.34 (libdl and
-// libpthread became parts of libc, and programs start without __libc_csu_init).
+// libpthread became parts of libc, and programs start without __libc_csu_init). The last function
+// is libstdc++'s since GCC 11, which allocators call; libraries that link ExecuTorch find it there.
+#include <new>
 
 #if defined(__x86_64__)
 #define ARM_RUNTIME_FIRST_GLIBC "GLIBC_2.2.5"
@@ -58,3 +60,7 @@ int fstat64(int file, void* found) { return fstat(file, found); }
 extern char __libc_single_threaded;
 char __libc_single_threaded = 0;
 }
+
+extern "C" [[noreturn]] __attribute__((visibility("hidden"))) void
+arm_runtime_bad_array_length() __asm__("_ZSt28__throw_bad_array_new_lengthv");
+void arm_runtime_bad_array_length() { throw std::bad_array_new_length(); }
