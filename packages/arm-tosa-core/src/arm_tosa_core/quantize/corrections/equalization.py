@@ -9,7 +9,7 @@ what comes of the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,23 +172,24 @@ def _choose(
     norm = _norm(edge)
     trials = [_Trial(edge, *parts, weights, norm) for parts in _parted(samples, edge.axis)]
 
-    def errors(of: Callable[[_Trial], float]) -> torch.Tensor:
-        return torch.tensor([of(trial) for trial in trials], dtype=torch.float64)
-
     ones = torch.ones_like(reach)
-    least = before = errors(lambda trial: trial.error(ones))
+    least = before = _errors(trial.error(ones) for trial in trials)
     choice: torch.Tensor | _Fold | None = None
     if norm is not None and (norm.changes(ones) or norm.bias.any()) and _takes_bias(edge):
-        folded = errors(_Trial.folded)
+        folded = _errors(trial.folded() for trial in trials)
         if not accepts(folded, least, _PART):  # fewer operators: it need not be better
             least, choice = folded, norm
     limit = least
     rows = torch.cat([_by_channel(w, reader).abs() for reader, w in weights.items()], 1).amax(1)
     for exponent in _EXPONENTS:
-        error = errors(lambda trial, a=exponent: trial.error(_factors(_reach(trial.seen, edge.axis), rows, a)))  # type: ignore[misc]
+        error = _errors(trial.error(_factors(_reach(trial.seen, edge.axis), rows, exponent)) for trial in trials)
         if error.mean() < least.mean() and accepts(limit, error, _PART):
             least, choice = error, _factors(reach, rows, exponent)
     return choice, evidence(before, least)
+
+
+def _errors(of_trials: Iterable[float]) -> torch.Tensor:
+    return torch.tensor(list(of_trials), dtype=torch.float64)
 
 
 def _factors(reach: torch.Tensor, rows: torch.Tensor, exponent: float) -> torch.Tensor:
