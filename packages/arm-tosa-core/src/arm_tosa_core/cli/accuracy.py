@@ -144,8 +144,8 @@ def accuracy(
         say(f"note: the report is in {output}")
     if outcome is not None:
         say(
-            f"note: the search among {outcome.units} units took {outcome.seconds:,.0f} s: it quantized "
-            f"{outcome.quantized} schemes and estimated {outcome.estimated}"
+            f"note: the search among {outcome.units} layers took {outcome.seconds:,.0f} s: it quantized "
+            f"{outcome.quantized} schemes, and the target made {outcome.estimated} estimates"
         )
     failure = None if outcome is None else _failure(outcome, goal, budget, scheme)
     if failure is not None:
