@@ -79,3 +79,13 @@ def test_sums_of_many_numbers_are_of_float32(function: Callable[[torch.Tensor], 
     x = torch.linspace(1, 1.1, 5000, dtype=torch.float16).expand(2, -1).contiguous()
     ((made, eager),) = Execution(exported(Apply(function), (x,), SPEC, "fp32"), SPEC.target()).edges([x])
     torch.testing.assert_close(made, eager, rtol=2e-3, atol=0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x.cumsum(1), lambda x: torch.fmod(x, x.abs().flip(1)), lambda x: torch.remainder(x, x.flip(1))],
+)
+def test_what_is_left_of_large_numbers_is_of_float32(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    x = torch.tensor([[60000.0, -60000.0, -60000.0, 0.25, 0.3, 1001.0, -0.1875, 0.125]], dtype=torch.float16)
+    ((made, eager),) = Execution(exported(Apply(function), (x,), SPEC, "fp32"), SPEC.target()).edges([x])
+    torch.testing.assert_close(made, eager, rtol=2e-3, atol=0)

@@ -9,7 +9,7 @@ from typing import cast
 
 import torch
 
-from ..lowering.half_precision import in_float32
+from ..lowering.half_precision import in_float32, sum_in_float32
 from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Traits
@@ -159,10 +159,15 @@ def _turns(b: OpBuilder, x: Value, y: Value) -> Value | None:
 def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value, Value]:
     """The whole quotient, rounded down or towards 0, and the remainder."""
     x, y = (b.real_for_step_function(v) for v in b.operands(x, y))
+    return _whole_and_rest(b, x, y, floor)
+
+
+@sum_in_float32
+def _whole_and_rest(b: OpBuilder, x: Value, y: Value, floor: bool) -> tuple[Value, Value]:
     turns: Value | None = None
     if x.dtype in (torch.int8, torch.uint8, torch.int16) and not b.spec.support_integer():  # float32 holds them exactly
         dtype = x.dtype
-        quotient, residue = _quotient(b, b.cast(x, torch.float32), b.cast(y, torch.float32), floor)
+        quotient, residue = _whole_and_rest(b, b.cast(x, torch.float32), b.cast(y, torch.float32), floor)
         return b.cast(quotient, dtype), b.cast(residue, dtype)
     if x.dtype.is_floating_point:
         quotient = truncated(b, b.MUL(x, b.unary("RECIPROCAL", y)))

@@ -215,13 +215,21 @@ def cumsum(b: OpBuilder, x: Value, dim: int, *, dtype: torch.dtype | None = None
     else:
         x = b.cast(x, dtype or (x.dtype if x.dtype.is_floating_point else torch.int64))
         b.require_sums(x, n)
+    x = _plain_cumsum(b, x, x.axis(dim))
+    return x if summed.quant is None else b.reals(x.replace(bounds=None), summed, terms=n)
+
+
+@in_float32
+def _plain_cumsum(b: OpBuilder, x: Value, axis: int) -> Value:
+    """Of float16, sums of numbers in the middle leave it where those from the first one on do not."""
+    n = x.shape[axis]
     shift = 1
     while shift < n:
-        pairs = [(shift if i == x.axis(dim) else 0, 0) for i in range(x.rank)]
-        shifted = b.PAD(b.slice_axis(x, x.axis(dim), 0, n - shift), pairs)
+        pairs = [(shift if i == axis else 0, 0) for i in range(x.rank)]
+        shifted = b.PAD(b.slice_axis(x, axis, 0, n - shift), pairs)
         x = b.wrapped("ADD", x, shifted.replace(bounds=x.bounds and (min(x.bounds[0], 0), max(x.bounds[1], 0))))
         shift *= 2
-    return x if summed.quant is None else b.reals(x.replace(bounds=None), summed, terms=n)
+    return x
 
 
 @op("aten.linalg_vector_norm.default", quant=Q.PIECEWISE)
