@@ -216,7 +216,7 @@ void Device::create_for_graphs(const Instance::Candidate& chosen) {
     if (!tensors.tensors || !graphs.data_graph) {
         throw Error(name_ + " has the Arm extensions without their features");
     }
-    features_ = features.base.features;
+    features_ = FeatureSet(&features.base);
     create(chosen, extensions, features.base);
 }
 
@@ -242,10 +242,10 @@ void Device::create_for_compute(const Instance::Candidate& chosen) {
     create(chosen, extensions, features.base);
 }
 
-void Device::use(const FeatureSet& features, const Instance::Candidate& chosen) {
-    features_ = features.base();
+void Device::use(FeatureSet features, const Instance::Candidate& chosen) {
+    features_ = std::move(features);
     const uint32_t version = chosen.properties.apiVersion;
-    const auto used = used_features(version, chosen.extensions, features);
+    const auto used = used_features(version, chosen.extensions, features_);
     const auto has = [&](const char* name) {
         return std::any_of(used.begin(), used.end(), [&](const arm_vgf::Feature& feature) {
             return std::strcmp(feature.name, name) == 0;

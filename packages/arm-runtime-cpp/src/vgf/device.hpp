@@ -65,8 +65,8 @@ class Device {
     /// Threads of a workgroup along its first axis, at most.
     uint32_t max_workgroup() const { return max_workgroup_; }
     const vk::PhysicalDeviceLimits& limits() const { return limits_; }
-    /// Those of Vulkan 1.0 that are enabled.
-    const vk::PhysicalDeviceFeatures& features() const { return features_; }
+    /// What is enabled.
+    const FeatureSet& features() const { return features_; }
     /// Of two-dimensional images, in the layout that is the device's own; nothing: it has none.
     std::optional<vk::ImageFormatProperties> image_limits(vk::Format format,
                                                           vk::ImageUsageFlags usage) const;
@@ -105,7 +105,7 @@ class Device {
     void create_for_graphs(const Instance::Candidate& chosen);
     void create_for_compute(const Instance::Candidate& chosen);
     /// What the engine `compute` uses of a device with these features and extensions.
-    void use(const FeatureSet& features, const Instance::Candidate& chosen);
+    void use(FeatureSet features, const Instance::Candidate& chosen);
     void open_caches(const Instance::Candidate& chosen, const std::string& cache_folder);
     void create(const Instance::Candidate& chosen, const std::vector<const char*>& extensions,
                 const vk::PhysicalDeviceFeatures2& features);
@@ -122,7 +122,7 @@ class Device {
     MatrixUnits matrix_units_;
     vk::raii::PhysicalDevice physical_;
     vk::PhysicalDeviceLimits limits_;
-    vk::PhysicalDeviceFeatures features_;
+    FeatureSet features_;
     uint64_t max_buffer_range_ = 0;
     uint32_t max_workgroup_ = 0;
     TensorProperties tensor_limits_;

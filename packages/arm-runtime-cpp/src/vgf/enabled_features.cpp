@@ -32,21 +32,29 @@ struct Row {
                 kNone, purpose                                           \
         }                                                                \
     }
-#define OF_VERSION(version, structure, type, member, purpose)                                  \
-    Row {                                                                                      \
-        version, { Need::kShould, #member, type, offsetof(structure, member), kNone, purpose } \
+#define OF_VERSION(need, version, structure, type, member, purpose)                   \
+    Row {                                                                             \
+        version, { need, #member, type, offsetof(structure, member), kNone, purpose } \
     }
+#define OF_1_1(member)                                                           \
+    OF_VERSION(Need::kMay, VK_API_VERSION_1_2, VkPhysicalDeviceVulkan11Features, \
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, member, kShaders)
+#define OF_1_2(need, member, purpose)                                      \
+    OF_VERSION(need, VK_API_VERSION_1_2, VkPhysicalDeviceVulkan12Features, \
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, member, purpose)
+#define OF_1_3(member, purpose)                                                     \
+    OF_VERSION(Need::kShould, VK_API_VERSION_1_3, VkPhysicalDeviceVulkan13Features, \
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, member, purpose)
 #define OF_EXTENSION(extension, structure, type, member, purpose)                            \
     Row {                                                                                    \
         0, { Need::kShould, #member, type, offsetof(structure, member), extension, purpose } \
     }
 
-// A feature of a version and of an extension has two rows, of which the version's is the first.
+// Of several rows for one feature the first that the device has counts: a version's before an
+// extension's, and that of matrix units, where there are any, before that of compute shaders.
 constexpr Row kRows[] = {
     BASE(Need::kShould, robustBufferAccess, "files from strangers, which may have compute shaders"),
-    OF_VERSION(VK_API_VERSION_1_3, VkPhysicalDeviceVulkan13Features,
-               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, shaderIntegerDotProduct,
-               kDot),
+    OF_1_3(shaderIntegerDotProduct, kDot),
     OF_EXTENSION(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME,
                  VkPhysicalDeviceShaderIntegerDotProductFeatures,
                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
@@ -54,15 +62,10 @@ constexpr Row kRows[] = {
     Row{0,
         {Need::kShould, "cooperativeMatrix", kMatrixStructure, sizeof(VkBaseInStructure),
          kMatrixExtension, kMatrix}},
-    OF_VERSION(VK_API_VERSION_1_3, VkPhysicalDeviceVulkan13Features,
-               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, computeFullSubgroups,
-               kMatrix),
-    OF_VERSION(VK_API_VERSION_1_2, VkPhysicalDeviceVulkan12Features,
-               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, vulkanMemoryModel, kMatrix),
-    OF_VERSION(VK_API_VERSION_1_2, VkPhysicalDeviceVulkan12Features,
-               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, shaderInt8, kMatrix),
-    OF_VERSION(VK_API_VERSION_1_2, VkPhysicalDeviceVulkan12Features,
-               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, shaderFloat16, kMatrix),
+    OF_1_3(computeFullSubgroups, kMatrix),
+    OF_1_2(Need::kShould, vulkanMemoryModel, kMatrix),
+    OF_1_2(Need::kShould, shaderInt8, kMatrix),
+    OF_1_2(Need::kShould, shaderFloat16, kMatrix),
     BASE(Need::kMay, shaderInt16, kShaders),
     BASE(Need::kMay, shaderInt64, kShaders),
     BASE(Need::kMay, shaderFloat64, kShaders),
@@ -70,9 +73,21 @@ constexpr Row kRows[] = {
     BASE(Need::kMay, shaderStorageImageExtendedFormats, kShaders),
     BASE(Need::kMay, shaderStorageImageReadWithoutFormat, kShaders),
     BASE(Need::kMay, shaderStorageImageWriteWithoutFormat, kShaders),
+    OF_1_1(storageBuffer16BitAccess),
+    OF_1_1(uniformAndStorageBuffer16BitAccess),
+    OF_1_1(storagePushConstant16),
+    OF_1_2(Need::kMay, storageBuffer8BitAccess, kShaders),
+    OF_1_2(Need::kMay, uniformAndStorageBuffer8BitAccess, kShaders),
+    OF_1_2(Need::kMay, storagePushConstant8, kShaders),
+    OF_1_2(Need::kMay, shaderInt8, kShaders),
+    OF_1_2(Need::kMay, shaderFloat16, kShaders),
+    OF_1_2(Need::kMay, vulkanMemoryModel, kShaders),
 };
 
 #undef BASE
+#undef OF_1_1
+#undef OF_1_2
+#undef OF_1_3
 #undef OF_VERSION
 #undef OF_EXTENSION
 
@@ -91,6 +106,18 @@ constexpr Alias kAliases[] = {
      offsetof(VkPhysicalDeviceShaderFloat16Int8Features, shaderInt8)},
     {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES, "shaderFloat16",
      offsetof(VkPhysicalDeviceShaderFloat16Int8Features, shaderFloat16)},
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES, "storageBuffer16BitAccess",
+     offsetof(VkPhysicalDevice16BitStorageFeatures, storageBuffer16BitAccess)},
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES, "uniformAndStorageBuffer16BitAccess",
+     offsetof(VkPhysicalDevice16BitStorageFeatures, uniformAndStorageBuffer16BitAccess)},
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES, "storagePushConstant16",
+     offsetof(VkPhysicalDevice16BitStorageFeatures, storagePushConstant16)},
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES, "storageBuffer8BitAccess",
+     offsetof(VkPhysicalDevice8BitStorageFeatures, storageBuffer8BitAccess)},
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES, "uniformAndStorageBuffer8BitAccess",
+     offsetof(VkPhysicalDevice8BitStorageFeatures, uniformAndStorageBuffer8BitAccess)},
+    {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES, "storagePushConstant8",
+     offsetof(VkPhysicalDevice8BitStorageFeatures, storagePushConstant8)},
 };
 
 bool is_set(const void* structure, size_t offset) {
@@ -113,9 +140,6 @@ FeatureSet::FeatureSet(const void* chain, const VkPhysicalDeviceFeatures* base) 
 
 void FeatureSet::add(const VkBaseInStructure* structure) {
     const VkStructureType type = structure->sType;
-    if (type == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2) {
-        base_ = reinterpret_cast<const VkPhysicalDeviceFeatures2*>(structure)->features;
-    }
     for (const auto& [since, feature] : kRows) {
         if (feature.structure == type && is_set(structure, feature.offset)) {
             names_.emplace_back(feature.name);
@@ -138,17 +162,15 @@ std::vector<Feature> used_features(uint32_t version, const std::vector<std::stri
             return std::strcmp(feature.name, name) == 0;
         });
     };
+    const auto given = [&](const char* name) {
+        return std::find(extensions.begin(), extensions.end(), name) != extensions.end();
+    };
+    const bool matrices = version >= VK_API_VERSION_1_3 && given(kMatrixExtension) &&
+                          features.has("cooperativeMatrix");
     for (const auto& [since, feature] : kRows) {
-        const bool of_version = since != 0 && version >= since;
-        const bool of_extension =
-            std::find(extensions.begin(), extensions.end(), feature.extension) != extensions.end();
-        if ((of_version || of_extension) && features.has(feature.name) && !known(feature.name)) {
-            used.push_back(feature);
-        }
-    }
-    if (!known("cooperativeMatrix") || version < VK_API_VERSION_1_3) {
-        const auto of_matrices = [](const Feature& feature) { return feature.purpose == kMatrix; };
-        used.erase(std::remove_if(used.begin(), used.end(), of_matrices), used.end());
+        const bool there = (since != 0 && version >= since) || given(feature.extension);
+        if (!there || !features.has(feature.name) || known(feature.name)) continue;
+        if (feature.purpose != kMatrix || matrices) used.push_back(feature);
     }
     return used;
 }

@@ -14,15 +14,14 @@ class FeatureSet {
   public:
     /// Those of a chain of structures, which may hold others, and those of Vulkan 1.0 if they are
     /// apart: as in VkDeviceCreateInfo.
-    explicit FeatureSet(const void* chain, const VkPhysicalDeviceFeatures* base = nullptr);
+    explicit FeatureSet(const void* chain = nullptr,
+                        const VkPhysicalDeviceFeatures* base = nullptr);
 
     bool has(const char* name) const;
-    const vk::PhysicalDeviceFeatures& base() const { return base_; }
 
   private:
     void add(const VkBaseInStructure* structure);
 
-    vk::PhysicalDeviceFeatures base_;
     std::vector<std::string> names_;
 };
 

@@ -7,33 +7,67 @@
 namespace arm_runtime::vgf {
 namespace {
 
-/// Whether a device has what a shader's code and bindings need: drivers do not say.
+/// A capability of SPIR-V, and the feature of Vulkan that has to be enabled for it; "": none has
+/// to.
+struct Need {
+    uint32_t capability;
+    const char* feature;
+};
+constexpr Need kNeeds[] = {
+    {spv::CapabilityMatrix, ""},
+    {spv::CapabilityShader, ""},
+    {spv::CapabilitySampled1D, ""},
+    {spv::CapabilityImage1D, ""},
+    {spv::CapabilitySampledBuffer, ""},
+    {spv::CapabilityImageBuffer, ""},
+    {spv::CapabilityImageQuery, ""},
+    {spv::CapabilityGroupNonUniform, ""},
+    {spv::CapabilityGroupNonUniformVote, ""},
+    {spv::CapabilityGroupNonUniformArithmetic, ""},
+    {spv::CapabilityGroupNonUniformBallot, ""},
+    {spv::CapabilityGroupNonUniformShuffle, ""},
+    {spv::CapabilityGroupNonUniformShuffleRelative, ""},
+    {spv::CapabilityGroupNonUniformClustered, ""},
+    {spv::CapabilityGroupNonUniformQuad, ""},
+    {spv::CapabilityFloat64, "shaderFloat64"},
+    {spv::CapabilityInt64, "shaderInt64"},
+    {spv::CapabilityInt16, "shaderInt16"},
+    {spv::CapabilityImageGatherExtended, "shaderImageGatherExtended"},
+    {spv::CapabilityStorageImageExtendedFormats, "shaderStorageImageExtendedFormats"},
+    {spv::CapabilityStorageImageReadWithoutFormat, "shaderStorageImageReadWithoutFormat"},
+    {spv::CapabilityStorageImageWriteWithoutFormat, "shaderStorageImageWriteWithoutFormat"},
+    {spv::CapabilityStorageBuffer16BitAccess, "storageBuffer16BitAccess"},
+    {spv::CapabilityUniformAndStorageBuffer16BitAccess, "uniformAndStorageBuffer16BitAccess"},
+    {spv::CapabilityStoragePushConstant16, "storagePushConstant16"},
+    {spv::CapabilityStorageBuffer8BitAccess, "storageBuffer8BitAccess"},
+    {spv::CapabilityUniformAndStorageBuffer8BitAccess, "uniformAndStorageBuffer8BitAccess"},
+    {spv::CapabilityStoragePushConstant8, "storagePushConstant8"},
+    {spv::CapabilityInt8, "shaderInt8"},
+    {spv::CapabilityFloat16, "shaderFloat16"},
+    {spv::CapabilityVulkanMemoryModel, "vulkanMemoryModel"},
+    {spv::CapabilityDotProduct, "shaderIntegerDotProduct"},
+    {spv::CapabilityDotProductInputAll, "shaderIntegerDotProduct"},
+    {spv::CapabilityDotProductInput4x8Bit, "shaderIntegerDotProduct"},
+    {spv::CapabilityDotProductInput4x8BitPacked, "shaderIntegerDotProduct"},
+};
+
+/// Whether a device has what a shader's code and bindings need: drivers do not say. What is not
+/// known is refused, such as pointers into all of the device's memory.
 void check_device(const Device& device, const Program& program, const Segment& segment,
                   const ShaderSegment& shader) {
-    struct Need {
-        uint32_t capability;
-        vk::Bool32 vk::PhysicalDeviceFeatures::* feature;
-        const char* name;
-    };
-    static constexpr Need kNeeds[] = {
-        {spv::CapabilityFloat64, &vk::PhysicalDeviceFeatures::shaderFloat64, "64-bit numbers"},
-        {spv::CapabilityInt64, &vk::PhysicalDeviceFeatures::shaderInt64, "64-bit integers"},
-        {spv::CapabilityInt16, &vk::PhysicalDeviceFeatures::shaderInt16, "16-bit integers"},
-        {spv::CapabilityImageGatherExtended, &vk::PhysicalDeviceFeatures::shaderImageGatherExtended,
-         "textureGather with offsets"},
-        {spv::CapabilityStorageImageExtendedFormats,
-         &vk::PhysicalDeviceFeatures::shaderStorageImageExtendedFormats,
-         "storage images of all formats"},
-        {spv::CapabilityStorageImageReadWithoutFormat,
-         &vk::PhysicalDeviceFeatures::shaderStorageImageReadWithoutFormat,
-         "reading storage images whose format the code does not name"},
-        {spv::CapabilityStorageImageWriteWithoutFormat,
-         &vk::PhysicalDeviceFeatures::shaderStorageImageWriteWithoutFormat,
-         "writing storage images whose format the code does not name"},
-    };
-    for (const Need& need : kNeeds) {
-        if (shader.capabilities.count(need.capability) && !(device.features().*need.feature)) {
-            throw Error(device.name() + " lacks what its code needs: " + need.name);
+    for (const uint32_t capability : shader.capabilities) {
+        const bool of_arm = capability == spv::CapabilityTensorsARM;
+        if (of_arm && device.engine() != EngineKind::kCompute) continue;
+        const auto* const need =
+            std::find_if(std::begin(kNeeds), std::end(kNeeds),
+                         [&](const Need& row) { return row.capability == capability; });
+        if (need == std::end(kNeeds)) {
+            throw Error("its code needs capability " + std::to_string(capability) +
+                        " of SPIR-V, which shaders of a VGF do not get here");
+        }
+        if (*need->feature != '\0' && !device.features().has(need->feature)) {
+            throw Error(device.name() +
+                        " lacks what its code needs, or was made without: " + need->feature);
         }
     }
     uint32_t stored = 0;

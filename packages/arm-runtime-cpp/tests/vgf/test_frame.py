@@ -13,7 +13,7 @@ import pytest
 from test_compute import network
 from test_sizes import sized_vgf
 from test_validation import LAYERS, MANIFESTS
-from vgf_files import graph_vgf
+from vgf_files import R8_SINT, STORAGE_BUFFER, Resource, Segment, compiled, graph_vgf, write
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType
@@ -90,6 +90,29 @@ def test_every_feature_may_be_masked(vgf: Any, frame: Frame, tmp_path: Path) -> 
     data = network("int8")
     for masked in (*features, "all"):
         check(vgf, frame, data, tmp_path, masked, frames=1)
+
+
+@pytest.mark.parametrize("masked", ["none", "shaderInt8", "storageBuffer8BitAccess"])
+def test_what_a_shader_needs_must_be_enabled(vgf: Any, frame: Frame, tmp_path: Path, masked: str) -> None:
+    """The device has it, but the application made it without."""
+    code = """
+        #extension GL_EXT_shader_8bit_storage : require
+        #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+        layout(local_size_x = 1) in;
+        layout(set = 0, binding = 0) readonly buffer X { int8_t x[]; };
+        layout(set = 0, binding = 1) buffer Y { int8_t y[]; };
+        void main() { uint i = gl_GlobalInvocationID.x; y[i] = x[i] * x[i]; }
+    """
+    resources = [Resource(role, (8,), STORAGE_BUFFER, R8_SINT) for role in ("Input", "Output")]
+    square = Segment([*compiled(code)], {0: [(0, 0), (1, 1)]}, graph=False, dispatch=(8, 1, 1))
+    data = write(resources, [square], [0], [1])
+    if masked == "none":
+        check(vgf, frame, data, tmp_path, masked)
+        return
+    (tmp_path / "a.vgf").write_bytes(data)
+    np.zeros(8, np.int8).tofile(tmp_path / "x")
+    said = frame(tmp_path, "buffers", "a.vgf", masked, 1, 0, "x", "y", told="")
+    assert f"lacks what its code needs, or was made without: {masked}" in said and "VUID" not in said
 
 
 def test_memory_of_an_allocator(vgf: Any, frame: Frame, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from vgf_files import (
     Load,
     Resource,
     Segment,
+    compiled,
     double,
     shader,
     write,
@@ -119,3 +120,19 @@ def test_the_compute_engine_refuses_shaders_of_tensors(vgf: Any) -> None:
         vgf.VgfError, match=r"segment 0 \('take'\): its compute shader takes a tensor, which needs VK_ARM"
     ):
         vgf.Session(write(resources, [subtract], [0], [1]), engine="compute")
+
+
+def test_pointers_into_the_memory_of_the_device(vgf: Any) -> None:
+    """A file may not read what it was not given, whatever the device can do."""
+    code = """
+        #extension GL_EXT_buffer_reference : require
+        layout(local_size_x = 1) in;
+        layout(buffer_reference, std430) buffer Anywhere { int v[]; };
+        layout(set = 0, binding = 0) readonly buffer X { Anywhere x; };
+        layout(set = 0, binding = 1) buffer Y { int y[]; };
+        void main() { y[gl_GlobalInvocationID.x] = x.v[gl_GlobalInvocationID.x]; }
+    """
+    resources = [Resource(role, descriptor=STORAGE_BUFFER) for role in ("Input", "Output")]
+    read = Segment([*compiled(code)], {0: [(0, 0), (1, 1)]}, graph=False, dispatch=(4, 1, 1))
+    with pytest.raises(vgf.VgfError, match="needs capability 5347 of SPIR-V, which shaders of a VGF do not get"):
+        vgf.Session(write(resources, [read], [0], [1]), engine="compute")
