@@ -1,0 +1,251 @@
+// An application as small as it can be, for vgf_frame: a device, buffers, images and command
+// buffers of its own, and what its frames wait for.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arm_vgf/vgf.hpp"
+#include "arm_vgf/vgf_c.h"
+#include "vgf/vulkan_api.hpp"
+
+namespace vgf = arm_vgf;
+namespace vk = arm_runtime_vulkan;
+
+/// Structures for the features that are enabled, by their type: each is as long as any.
+class Chain {
+  public:
+    void enable(const vgf::Feature& feature) {
+        for (auto& one : structures_) {
+            if (header(*one)->sType == feature.structure) return set(*one, feature.offset);
+        }
+        structures_.push_back(std::make_unique<Structure>());
+        header(*structures_.back())->sType = feature.structure;
+        set(*structures_.back(), feature.offset);
+        if (structures_.size() > 1) {
+            header(*structures_[structures_.size() - 2])->pNext = header(*structures_.back());
+        }
+    }
+    const void* first() const { return structures_.empty() ? nullptr : structures_[0].get(); }
+
+  private:
+    struct Structure {
+        alignas(8) char bytes[1024] = {};
+    };
+    static VkBaseOutStructure* header(Structure& structure) {
+        return reinterpret_cast<VkBaseOutStructure*>(structure.bytes);
+    }
+    static void set(Structure& structure, size_t offset) {
+        const VkBool32 on = VK_TRUE;
+        std::memcpy(structure.bytes + offset, &on, sizeof(on));
+    }
+    std::vector<std::unique_ptr<Structure>> structures_;
+};
+
+PFN_vkGetInstanceProcAddr loader() {
+    return arm_runtime::vgf::vulkan().getDispatcher()->vkGetInstanceProcAddr;
+}
+
+inline vk::raii::Instance make_instance(const vk::ApplicationInfo& application) {
+    return {arm_runtime::vgf::vulkan(), vk::InstanceCreateInfo().setPApplicationInfo(&application)};
+}
+
+class Application {
+  public:
+    struct Buffer {
+        vk::raii::Buffer handle{nullptr};
+        vk::raii::DeviceMemory memory{nullptr};
+        char* mapped = nullptr;
+    };
+    struct Picture {
+        vk::raii::Image handle{nullptr};
+        vk::raii::DeviceMemory memory{nullptr};
+        vk::raii::ImageView view{nullptr};
+    };
+
+    explicit Application(const std::string& masked)
+        : instance_(make_instance(application_)),
+          physical_(vk::raii::PhysicalDevices(instance_).front()),
+          requirements_(vgf::requirements(*instance_, *physical_, loader(), VK_API_VERSION_1_3)) {
+        bool found = masked == "none" || masked == "all" || masked == "allocator";
+        for (const vgf::Feature& feature : requirements_.features) {
+            found = found || masked == feature.name;
+            if (masked == feature.name || masked == "all") continue;
+            chain_.enable(feature);
+            if (*feature.extension != '\0') extensions_.push_back(feature.extension);
+        }
+        if (!found) throw vgf::Error("no feature " + masked);
+        const float priority = 1;
+        const auto queue =
+            vk::DeviceQueueCreateInfo().setQueueFamilyIndex(family()).setQueuePriorities(priority);
+        info_.setPNext(chain_.first())
+            .setQueueCreateInfos(queue)
+            .setPEnabledExtensionNames(extensions_);
+        device_ = {physical_, info_};
+        queue_ = {device_, family(), 0};
+        pool_ = {device_, vk::CommandPoolCreateInfo()
+                              .setFlags(vk::CommandPoolCreateFlagBits::eResetCommandBuffer)
+                              .setQueueFamilyIndex(family())};
+        const VkDeviceCreateInfo& enabled = info_;
+        vgf::Allocator allocator;
+        if (masked == "allocator") {
+            block_ = buffer(size_t{16} << 20);
+            allocator = {this, allocate_part, free_part};
+        }
+        adopted_ = std::make_unique<vgf::Device>(
+            vgf::Device::adopt({*instance_, *physical_, *device_, family(), *queue_, loader(),
+                                &enabled, VK_API_VERSION_1_3, "", allocator}));
+    }
+    ~Application() {
+        if (parts_ != 0) std::printf("parts %zu freed %zu\n", parts_, freed_);
+    }
+    Application(const Application&) = delete;
+    Application& operator=(const Application&) = delete;
+
+    uint32_t family() const { return requirements_.queue_families.front(); }
+    const vgf::Requirements& requirements() const { return requirements_; }
+    const vgf::Device& adopted() const { return *adopted_; }
+    const vk::raii::Instance& instance() const { return instance_; }
+    const vk::raii::PhysicalDevice& physical() const { return physical_; }
+    arm_vgf_adopt_info adopt_info() const {
+        const VkDeviceCreateInfo& enabled = info_;
+        return {sizeof(arm_vgf_adopt_info),
+                *instance_,
+                *physical_,
+                *device_,
+                family(),
+                *queue_,
+                loader(),
+                &enabled,
+                VK_API_VERSION_1_3,
+                nullptr};
+    }
+
+    Buffer buffer(size_t bytes) const {
+        using Usage = vk::BufferUsageFlagBits;
+        Buffer made;
+        made.handle = {device_,
+                       vk::BufferCreateInfo().setSize(bytes).setUsage(
+                           Usage::eStorageBuffer | Usage::eTransferSrc | Usage::eTransferDst)};
+        using Kind = vk::MemoryPropertyFlagBits;
+        made.memory =
+            allocate(made.handle.getMemoryRequirements(), Kind::eHostVisible | Kind::eHostCoherent);
+        made.handle.bindMemory(*made.memory, 0);
+        made.mapped = static_cast<char*>(made.memory.mapMemory(0, VK_WHOLE_SIZE));
+        return made;
+    }
+
+    Picture picture(vk::Format format, uint32_t width, uint32_t height,
+                    vk::ImageUsageFlags usage) const {
+        Picture made;
+        made.handle = {device_, vk::ImageCreateInfo()
+                                    .setImageType(vk::ImageType::e2D)
+                                    .setFormat(format)
+                                    .setExtent({width, height, 1})
+                                    .setMipLevels(1)
+                                    .setArrayLayers(1)
+                                    .setUsage(usage | vk::ImageUsageFlagBits::eTransferSrc |
+                                              vk::ImageUsageFlagBits::eTransferDst)};
+        made.memory = allocate(made.handle.getMemoryRequirements(), {});
+        made.handle.bindMemory(*made.memory, 0);
+        made.view = {device_, vk::ImageViewCreateInfo()
+                                  .setImage(*made.handle)
+                                  .setViewType(vk::ImageViewType::e2D)
+                                  .setFormat(format)
+                                  .setSubresourceRange(kWhole)};
+        return made;
+    }
+
+    std::vector<vk::raii::CommandBuffer> commands(uint32_t count) const {
+        vk::raii::CommandBuffers made(
+            device_,
+            vk::CommandBufferAllocateInfo().setCommandPool(*pool_).setCommandBufferCount(count));
+        return std::move(made);
+    }
+
+    void submit_and_wait(const std::vector<vk::raii::CommandBuffer>& recorded) const {
+        for (const auto& commands : recorded)
+            queue_.submit(vk::SubmitInfo().setCommandBuffers(*commands));
+        queue_.waitIdle();
+    }
+
+    static constexpr vk::ImageSubresourceRange kWhole{vk::ImageAspectFlagBits::eColor, 0, 1, 0, 1};
+
+  private:
+    vk::raii::DeviceMemory allocate(const vk::MemoryRequirements& needs,
+                                    vk::MemoryPropertyFlags flags) const {
+        const auto memory = physical_.getMemoryProperties();
+        for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+            if ((needs.memoryTypeBits >> i & 1) &&
+                (memory.memoryTypes[i].propertyFlags & flags) == flags) {
+                return {
+                    device_,
+                    vk::MemoryAllocateInfo().setAllocationSize(needs.size).setMemoryTypeIndex(i)};
+            }
+        }
+        throw vgf::Error("no memory");
+    }
+
+    static VkResult allocate_part(void* user, const VkMemoryRequirements* needs,
+                                  VkMemoryPropertyFlags, VkMemoryPropertyFlags,
+                                  vgf::Allocation* made) {
+        auto& self = *static_cast<Application*>(user);
+        const size_t begin = (self.used_ + needs->alignment) / needs->alignment * needs->alignment;
+        if (begin + needs->size > size_t{16} << 20) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        self.used_ = begin + needs->size;
+        ++self.parts_;
+        *made = {*self.block_.memory, begin, self.block_.mapped + begin, user};
+        return VK_SUCCESS;
+    }
+    static void free_part(void* user, const vgf::Allocation* made) {
+        if (made->own == user) ++static_cast<Application*>(user)->freed_;
+    }
+
+    vk::ApplicationInfo application_{"vgf_frame", 0, nullptr, 0, VK_API_VERSION_1_3};
+    vk::raii::Instance instance_;
+    vk::raii::PhysicalDevice physical_;
+    vgf::Requirements requirements_;
+    Chain chain_;
+    std::vector<const char*> extensions_;
+    vk::DeviceCreateInfo info_;
+    vk::raii::Device device_{nullptr};
+    vk::raii::Queue queue_{nullptr};
+    vk::raii::CommandPool pool_{nullptr};
+    Buffer block_;  ///< whose memory has the parts
+    size_t used_ = 0;
+    size_t parts_ = 0;
+    size_t freed_ = 0;
+    std::unique_ptr<vgf::Device> adopted_;
+};
+
+inline void barrier(const vk::raii::CommandBuffer& commands, const vgf::Access& from,
+                    const vgf::Access& to) {
+    commands.pipelineBarrier(
+        vk::PipelineStageFlags(from.stages), vk::PipelineStageFlags(to.stages), {},
+        vk::MemoryBarrier(vk::AccessFlags(from.access), vk::AccessFlags(to.access)), {}, {});
+}
+
+inline void change_layout(const vk::raii::CommandBuffer& commands, vk::Image image,
+                          vk::ImageLayout from, vk::ImageLayout to, const vgf::Access& before,
+                          const vgf::Access& after) {
+    const auto change = vk::ImageMemoryBarrier()
+                            .setSrcAccessMask(vk::AccessFlags(before.access))
+                            .setDstAccessMask(vk::AccessFlags(after.access))
+                            .setOldLayout(from)
+                            .setNewLayout(to)
+                            .setSrcQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
+                            .setDstQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
+                            .setImage(image)
+                            .setSubresourceRange(Application::kWhole);
+    commands.pipelineBarrier(vk::PipelineStageFlags(before.stages),
+                             vk::PipelineStageFlags(after.stages), {}, {}, {}, change);
+}
+
+constexpr vgf::Access kHostWrites{VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_WRITE_BIT};
+constexpr vgf::Access kHostReads{VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT};
+constexpr vgf::Access kCopyWrites{VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT};
+constexpr vgf::Access kCopyReads{VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT};
+constexpr vgf::Access kNothing{VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, 0};
