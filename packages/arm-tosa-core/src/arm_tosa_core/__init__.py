@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .flow import LoweredProgram as LoweredProgram
     from .flow import lower as lower
     from .flow.recipe import export_recipe as export_recipe
+    from .frontends import load_model as load_model
     from .llm import LanguageProgram as LanguageProgram
     from .llm import TextAccuracy as TextAccuracy
     from .llm import TextGenerator as TextGenerator
@@ -94,6 +95,7 @@ _HOME = {
     "get_symmetric_quantization_config": "quantize.schemes.config",
     "get_symmetric_a8w4_quantization_config": "quantize.schemes.config",
     "get_uint8_io_quantization_config": "quantize.schemes.config",
+    "load_model": "frontends",
     "lower": "flow",
     "op": "lowering.rule",
     "quantize_program": "quantize.post_training",

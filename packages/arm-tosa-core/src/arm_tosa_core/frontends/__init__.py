@@ -1,0 +1,46 @@
+"""Front doors: models in files of other frameworks, as exported programs.
+
+A format is a module with ``read``, which makes a ``FileGraph`` of a file's bytes, and ``ROWS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..support.errors import UsageError
+from ..support.foreign import printable
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+#: The module that reads the files of a suffix.
+FORMATS: dict[str, str] = {}
+
+
+def load_model(path: str | Path, *, input_shapes: Mapping[str, Sequence[int]] | None = None) -> ExportedProgram:
+    """A model in a file of another framework, as a program that ``lower`` and ``quantize_program`` take.
+
+    Args:
+        path: an ``.onnx`` or ``.tflite`` file.
+        input_shapes: sizes of inputs, by the names that the file has; needed where it leaves sizes open. A first size
+            that alone is open (the batch) is 1 without it.
+
+    Raises:
+        UsageError: the file cannot be read, is damaged or of another kind; an operator in it cannot be read, with the
+            operator's name in the file; sizes are missing.
+    """
+    path = Path(path)
+    if path.suffix not in FORMATS:
+        raise UsageError(f"cannot tell what {str(path)!r} is; there are readers of {', '.join(FORMATS)}")
+    from .file_model import FileModel
+
+    reader = import_module(FORMATS[path.suffix], __name__)
+    file = printable(path.name).replace('"', "'")
+    try:
+        graph = reader.read(path)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    return FileModel(graph, reader.ROWS, file, input_shapes).export()

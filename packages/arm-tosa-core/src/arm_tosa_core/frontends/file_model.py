@@ -1,0 +1,353 @@
+"""A model file of another framework as an ``nn.Module``: its operators in their order, each a call of a row.
+
+A row is the meaning of one kind of operator, a function of tensors:
+
+    @rows.row("Conv")
+    def conv(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        return torch.nn.functional.conv2d(x, weight, bias, node["strides"])
+
+A reader makes the ``FileGraph``; ``FileModel`` computes once, when it is made, what follows from constants alone, so
+that sizes which the file computes are numbers, and ``export`` gives the program that every command takes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.export import ExportedProgram
+
+from ..support.errors import Rejected, UsageError
+
+#: What a row returns: its results in the order of the node's outputs; a tensor alone is the only one.
+Results = Tensor | Sequence[Tensor | None]
+
+
+@dataclass(frozen=True)
+class FileNode:
+    """An operator of the file.
+
+    Args:
+        name: as the file calls it, or its place where it has none; printable.
+        kind: such as ``"Conv"`` or ``"CONV_2D"``.
+        inputs: names of tensors; ``""`` where an optional one is left out.
+        outputs: names of tensors; ``""`` where nobody reads one.
+        place: the first operator of the file is 1.
+        attributes: its options.
+    """
+
+    name: str
+    kind: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    place: int = 0
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, attribute: str) -> Any:
+        """An attribute.
+
+        Raises:
+            Rejected: the node has none of this name.
+        """
+        if attribute not in self.attributes:
+            raise Rejected(f"it has no attribute {attribute}")
+        return self.attributes[attribute]
+
+    def get(self, attribute: str, default: Any = None) -> Any:
+        """An attribute, or the default where the node has none."""
+        return self.attributes.get(attribute, default)
+
+
+@dataclass(frozen=True)
+class FileInput:
+    """An input of the model: its sizes, of which those that the file leaves open are names or -1, and its type."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: torch.dtype
+
+
+@dataclass(frozen=True)
+class FileGraph:
+    """What a reader found in a file: operators in an order in which each can run, and the constants that they read."""
+
+    inputs: tuple[FileInput, ...]
+    outputs: tuple[str, ...]
+    nodes: tuple[FileNode, ...]
+    constants: Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The meaning of a kind of operator.
+
+    Args:
+        function: of the node and its inputs.
+        numbers: the places of inputs that reach it as Python numbers: one, or a list of them.
+        folds: whether constants alone give a constant; not where the kind says how a constant is stored.
+    """
+
+    function: Callable[..., Results]
+    numbers: frozenset[int] = frozenset()
+    folds: bool = True
+
+
+class Rows(dict[str, Row]):
+    """The rows of a format, by kind of operator."""
+
+    def row(
+        self, *kinds: str, numbers: Sequence[int] = (), folds: bool = True
+    ) -> Callable[[Callable[..., Results]], Callable[..., Results]]:
+        """Adds the decorated function as the row of these kinds."""
+
+        def add(function: Callable[..., Results]) -> Callable[..., Results]:
+            for kind in kinds:
+                self[kind] = Row(function, frozenset(numbers), folds)
+            return function
+
+        return add
+
+
+class _Operator(nn.Module):
+    """One operator, a module of its own, so that exported nodes carry its name."""
+
+    def __init__(self, node: FileNode, row: Row, numbers: Mapping[int, Any]) -> None:
+        super().__init__()
+        self.node, self._row, self._numbers = node, row, numbers
+
+    def forward(self, *inputs: Tensor | None) -> tuple[Tensor | None, ...]:
+        arguments = [self._numbers.get(place, value) for place, value in enumerate(inputs)]
+        results = self._row.function(self.node, *arguments)
+        return (results,) if isinstance(results, Tensor) else tuple(results)
+
+
+class FileModel(nn.Module):
+    """The graph as a module that runs on tensors and exports.
+
+    Args:
+        graph: of the file.
+        rows: of its format.
+        file: its name, for errors and for the source lines of exported nodes.
+        shapes: the sizes of inputs, by name; those that the file leaves open have to be there, but for a first one
+            alone, which is 1.
+
+    Raises:
+        UsageError: an operator has no row, its row refuses it, or sizes are missing or wrong; names the operator.
+    """
+
+    def __init__(
+        self, graph: FileGraph, rows: Rows, file: str, shapes: Mapping[str, Sequence[int]] | None = None
+    ) -> None:
+        super().__init__()
+        self.file, self.outputs = file, graph.outputs
+        self.inputs = _sized(graph.inputs, shapes or {}, file)
+        self._require_rows(graph, rows)
+        self._places: dict[str, str] = {}  # of constants: name in the file to name of the buffer
+        self._operators: list[tuple[str, FileNode, tuple[str, ...]]] = []  # the last: the tensors that it reads
+        self._build(graph, rows)
+        self._name_arguments()
+        self.eval()
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        """The outputs of the file, in its order."""
+        values: dict[str, Tensor | None] = {"": None}
+        values.update({name: self.get_buffer(place) for name, place in self._places.items()})
+        values.update(zip((one.name for one in self.inputs), inputs, strict=True))
+        for attribute, node, reads in self._operators:
+            results = getattr(self, attribute)(*(values[name] for name in reads))
+            values.update(zip(node.outputs, results, strict=False))
+            values[""] = None
+        return tuple(_tensor(values[name]) for name in self.outputs)
+
+    def examples(self) -> tuple[Tensor, ...]:
+        """Inputs of the right sizes and types: the same random numbers each time, zeros where they are integers."""
+        generator = torch.Generator().manual_seed(0)
+        return tuple(
+            torch.randn(one.sizes, generator=generator).to(one.dtype)
+            if one.dtype.is_floating_point
+            else torch.zeros(one.sizes, dtype=one.dtype)
+            for one in self.inputs
+        )
+
+    def export(self) -> ExportedProgram:
+        """The program; the source line of a node is the operator's place in the file.
+
+        Raises:
+            UsageError: PyTorch cannot export it.
+        """
+        try:
+            program = torch.export.export(self, self.examples(), strict=False)
+        except UsageError:
+            raise
+        except Exception as error:  # torch raises whatever its tracing does
+            raise UsageError(f"{self.file}: PyTorch cannot export it: {_first_line(error)}") from error
+        lines = {attribute: _source(self.file, node) for attribute, node, _ in self._operators}
+        for node in program.graph.nodes:
+            stack = list((node.meta.get("nn_module_stack") or {}).values())
+            if node.op == "call_function" and stack and (line := lines.get(stack[-1][0].rpartition(".")[2])):
+                node.meta["stack_trace"] = line
+        return program
+
+    def _require_rows(self, graph: FileGraph, rows: Rows) -> None:
+        lacking = [node for node in graph.nodes if node.kind not in rows]
+        if lacking:
+            kinds = sorted({node.kind for node in lacking})
+            raise UsageError(
+                f"{self.file}: {lacking[0].kind} {lacking[0].name!r}: no row reads this operator"
+                + (f" (nor {', '.join(kind for kind in kinds if kind != lacking[0].kind)})" if kinds[1:] else "")
+                + ". Replace it in the model that the file was made from, or make the module in PyTorch"
+            )
+
+    def _build(self, graph: FileGraph, rows: Rows) -> None:
+        """Walks the operators once with constants as they are and all else without numbers (on the device ``meta``)."""
+        values: dict[str, Tensor | None] = {"": None, **graph.constants}
+        values.update({one.name: torch.empty(one.sizes, dtype=one.dtype, device="meta") for one in self.inputs})
+        for node in graph.nodes:
+            row, inputs = rows[node.kind], [self._value(values, node, name) for name in node.inputs]
+            with self._told(node):
+                numbers = {
+                    place: _numbers(inputs[place], node.inputs[place])
+                    for place in row.numbers
+                    if place < len(inputs) and inputs[place] is not None
+                }
+                operator = _Operator(node, row, numbers)
+                read = [None if place in numbers else value for place, value in enumerate(inputs)]
+                constant = row.folds and all(value is None or not value.is_meta for value in read)
+                with torch.no_grad():
+                    results = operator(*(read if constant else [v if v is None else v.to("meta") for v in read]))
+            values.update(zip(node.outputs, results, strict=False))
+            values[""] = None
+            if all(result is None or not result.is_meta for result in results):
+                continue  # known from constants and sizes
+            for name, value in zip(node.inputs, read, strict=True):
+                if value is not None and not value.is_meta:
+                    self._keep(name, value)
+            attribute = self._free_name(node.name)
+            self.add_module(attribute, operator)
+            reads = tuple("" if value is None else name for name, value in zip(node.inputs, read, strict=True))
+            self._operators.append((attribute, node, reads))
+        for name in self.outputs:
+            value = values.get(name)
+            if value is None:
+                raise UsageError(f"{self.file}: no operator makes the output {name!r}")
+            if not value.is_meta:
+                self._keep(name, value)
+
+    def _value(self, values: Mapping[str, Tensor | None], node: FileNode, name: str) -> Tensor | None:
+        if name not in values:
+            raise UsageError(
+                f"{self.file}: {node.kind} {node.name!r} reads {name!r}, which no operator before it makes"
+            )
+        return values[name]
+
+    def _keep(self, name: str, value: Tensor) -> None:
+        if name not in self._places:
+            self._places[name] = self._free_name(name)
+            self.register_buffer(self._places[name], value.contiguous())
+
+    def _free_name(self, name: str) -> str:
+        wanted = identifier(name)
+        while hasattr(self, wanted):
+            wanted += "_"
+        return wanted
+
+    def _told(self, node: FileNode) -> _Told:
+        return _Told(f"{self.file}: {node.kind} {node.name!r}")
+
+    def _name_arguments(self) -> None:
+        """Gives ``forward`` the names of the file's inputs, which become the program's."""
+        names: list[str] = []
+        for one in self.inputs:
+            name = identifier(one.name)
+            while name in names:
+                name += "_"
+            names.append(name)
+        walk = self.forward
+
+        def forward(*inputs: Tensor) -> tuple[Tensor, ...]:
+            return walk(*inputs)
+
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+        forward.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # inspect reads it
+        self.forward = forward  # type: ignore[method-assign]
+
+
+class _Told:
+    """Names the operator in what its row raises."""
+
+    def __init__(self, subject: str) -> None:
+        self._subject = subject
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None or isinstance(error, UsageError) or not isinstance(error, Exception):
+            return
+        raise UsageError(f"{self._subject}: {_first_line(error)}") from error
+
+
+@dataclass(frozen=True)
+class _SizedInput:
+    name: str
+    sizes: tuple[int, ...]
+    dtype: torch.dtype
+
+
+def _sized(inputs: Sequence[FileInput], shapes: Mapping[str, Sequence[int]], file: str) -> tuple[_SizedInput, ...]:
+    names = [one.name for one in inputs]
+    if unknown := [name for name in shapes if name not in names]:
+        raise UsageError(f"{file} has no input {unknown[0]!r}; it has: {', '.join(names) or 'none'}")
+    return tuple(_SizedInput(one.name, _sizes(one, shapes.get(one.name), file), one.dtype) for one in inputs)
+
+
+def _sizes(one: FileInput, wanted: Sequence[int] | None, file: str) -> tuple[int, ...]:
+    fixed = [size if isinstance(size, int) and size >= 0 else None for size in one.shape]
+    if wanted is None and None not in fixed[1:]:
+        wanted = [1 if size is None else size for size in fixed]
+    if wanted is None:
+        example = "x".join("N" if size is None else str(size) for size in fixed)
+        raise UsageError(
+            f"{file}: the input {one.name!r} has open sizes {list(one.shape)}: give them, --input-shape "
+            f"{one.name}={example} with numbers for N"
+        )
+    if len(wanted) != len(fixed) or any(f not in (None, n) for f, n in zip(fixed, wanted, strict=True)):
+        raise UsageError(
+            f"{file}: the input {one.name!r} has the sizes {list(one.shape)}, which {list(wanted)} do not fit"
+        )
+    return tuple(wanted)
+
+
+def _numbers(value: Tensor | None, name: str) -> Any:
+    assert value is not None
+    if value.is_meta:
+        raise Rejected(f"its operand {name!r} is computed while the model runs, and must be a constant")
+    return value.tolist()
+
+
+def _tensor(value: Tensor | None) -> Tensor:
+    assert value is not None
+    return value
+
+
+def _source(file: str, node: FileNode) -> str:
+    """The operator as a line of a stack trace: the n-th operator of the file is its line n."""
+    results, operands = (", ".join(name or "_" for name in names) for names in (node.outputs, node.inputs))
+    return f'  File "{file}", line {node.place}, in {identifier(node.kind)}\n    {results} = {node.kind}({operands})'
+
+
+def identifier(name: str) -> str:
+    """A name in the file as a Python name."""
+    made = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
+    return f"_{made}" if made[0].isdigit() or keyword.iskeyword(made) else made
+
+
+def _first_line(error: BaseException) -> str:
+    lines: Iterator[str] = iter(str(error).splitlines())
+    return next((line for line in lines if line.strip()), type(error).__name__)
