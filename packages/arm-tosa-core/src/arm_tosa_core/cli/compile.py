@@ -29,6 +29,7 @@ from .making import making
 from .model import FORMS, load_program
 from .options import (
     Calibration,
+    InputShapes,
     Options,
     Quantize,
     Schedule,
@@ -141,6 +142,7 @@ def compile_(
         Path | None, typer.Option(help="Write the timing model's estimate to this file, as a trace for Perfetto.")
     ] = None,
     trust: Trust = False,
+    input_shape: InputShapes = None,
     print_stages: Annotated[
         bool,
         typer.Option(
@@ -220,7 +222,9 @@ def compile_(
         options = ExecuTorchOptions(etrecord=etrecord, external_constants=external_constants)
 
     printed = printed_after(print_after or [], spec.target(), print_to)
-    program, decisions, costs = prepare(load_program(model, trust=trust), spec, quantize, calibration, costs=details)
+    program, decisions, costs = prepare(
+        load_program(model, trust=trust, shapes=input_shape), spec, quantize, calibration, costs=details
+    )
     tests = [] if bundle is None else bundled_cases(bundle, program)
     with printed, watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)

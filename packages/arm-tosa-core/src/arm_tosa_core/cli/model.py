@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..frontends import FORMATS, load_model
 from ..plugin.entry_points import rule_modules
 from ..support.errors import UsageError
 from .files import EXPORT, read, schema_of, why_no_program
@@ -33,10 +34,11 @@ _PYTORCH = f". arm-tosa compiles PyTorch models: make the module in Python and {
 _OTHERS = {".pt": _WEIGHTS, ".pth": _WEIGHTS, ".safetensors": _WEIGHTS, ".onnx": _PYTORCH, ".tflite": _PYTORCH}
 
 
-def load_program(model: str, *, trust: bool = False) -> ExportedProgram:
+def load_program(model: str, *, trust: bool = False, shapes: Sequence[str] | None = None) -> ExportedProgram:
     """Exports or loads the model.
 
     Args:
+        shapes: ``NAME=1x3x224x224``, the sizes of an input that a file of another framework leaves open.
         trust: a ``.pt2`` may run code that is in it.
 
     Raises:
@@ -44,6 +46,10 @@ def load_program(model: str, *, trust: bool = False) -> ExportedProgram:
             other than the CPU.
     """
     path, colon, function = model.rpartition(":")
+    if Path(model).suffix in FORMATS:
+        return load_model(model, input_shapes=parse_shapes(shapes))
+    if shapes:
+        raise UsageError(f"--input-shape is for files of other frameworks, not for {model}")
     if colon and Path(path).suffix == ".py":
         name, *words = function.split(",")
         program = _export(model, *_call(Path(path), name, parse_parameters(model, words)))
@@ -83,6 +89,24 @@ def _parameter(text: str) -> Any:
         with contextlib.suppress(ValueError, KeyError):
             return value_of(text)
     return text
+
+
+def parse_shapes(words: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
+    """``["name=1x3x224x224", ...]`` as sizes by input. Names may have equals signs, sizes have none.
+
+    Raises:
+        UsageError: a word of another form, or an input given twice.
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+    for word in words or ():
+        name, equals, text = word.rpartition("=")
+        sizes = text.split("x")
+        if not equals or not name or not all(size.isascii() and size.isdigit() and len(size) < 10 for size in sizes):
+            raise UsageError(f"--input-shape {word!r}: write NAME=SIZExSIZE, such as image=1x3x224x224")
+        if name in shapes:
+            raise UsageError(f"--input-shape {name} is given twice")
+        shapes[name] = tuple(map(int, sizes))
+    return shapes
 
 
 def load_function(text: str, option: str) -> Callable[..., Any]:

@@ -42,6 +42,15 @@ Trust = Annotated[
         "it for files from people you trust.",
     ),
 ]
+InputShapes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input-shape",
+        metavar="NAME=1x3x224x224",
+        help="For an .onnx or .tflite file: the sizes of an input that the file leaves open; may be given several "
+        "times.",
+    ),
+]
 DataFiles = Annotated[
     list[Path] | None,
     typer.Option(

@@ -75,6 +75,7 @@ def command_of(point: Point, sources: FileSources) -> str:
         words += ["--quantize", point.scheme]
         if sources.calibrate is not None:
             words += ["--calibration", str(data_file(sources.calibrate, parameters))]
+    words += [word for shape in sources.shapes for word in ("--input-shape", shape)]
     words += [word for key, value in point.options for word in ("--option", f"{key}={value}")]
     return shlex.join([*words, "-o", "out.pte"])
 

@@ -31,18 +31,20 @@ class FileSources:
         model: as ``load_program`` takes it.
         calibrate, judge: ``.npz`` files, or None; ``{NAME}`` in a path stands for a parameter of the model.
         metric_name: ``file.py:function``, or None.
-        trust: as of ``load_program``; results do not depend on it.
+        shapes, trust: as of ``load_program``; results do not depend on ``trust``.
     """
 
     model: str
     calibrate: str | None = None
     judge: str | None = None
     metric_name: str | None = None
+    shapes: tuple[str, ...] = ()
     trust: bool = field(default=False, repr=False)
 
     def program(self, parameters: Mapping[str, Any]) -> ExportedProgram:
         """Loads or exports the model."""
-        program = load_program(model_with(self.model, parameters), trust=self.trust)
+        model = model_with(self.model, parameters)
+        program = load_program(model, trust=self.trust, shapes=self.shapes)
         if is_quantized(program):
             raise UsageError(f"{self.model} is quantized already: give the float model")
         return program

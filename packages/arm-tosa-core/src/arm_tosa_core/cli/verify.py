@@ -27,7 +27,7 @@ from .delegate_times import target_of
 from .deployed import verify_firmware
 from .files import read_array, read_program, read_tosa
 from .model import load_program
-from .options import DataFiles, Trust
+from .options import DataFiles, InputShapes, Trust
 from .report import Result
 from .run import check_inputs
 from .timing import Timed, data_of, estimated
@@ -74,6 +74,7 @@ def verify(
         ),
     ] = None,
     trust: Trust = False,
+    input_shape: InputShapes = None,
 ) -> Result:
     """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs.
 
@@ -85,7 +86,7 @@ def verify(
         result = Result({"file": str(file), "graphs": []}, lambda console: None)
         if tosa is not None or target is not None or _artifacts(file, read_program(file, data).delegates) is not None:
             result = verify(file, tosa, target, None, seed, details, data)
-        return _with_whole(result, file, inputs or (), data or (), load_program(model, trust=trust))
+        return _with_whole(result, file, inputs or (), data or (), load_program(model, trust=trust, shapes=input_shape))
     if file.is_dir():
         if tosa is not None or target is not None or details:
             raise UsageError("of firmware, only --input can be given: --tosa, --target and --details are for files")

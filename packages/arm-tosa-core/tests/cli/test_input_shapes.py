@@ -1,0 +1,37 @@
+"""``--input-shape``: its words, and models whose sizes are not open."""
+
+from __future__ import annotations
+
+import pytest
+
+from arm_tosa_core import UsageError
+from arm_tosa_core.cli.model import load_program, parse_shapes
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (None, {}),
+        (["x=1x3x8x8", "input:0=5"], {"x": (1, 3, 8, 8), "input:0": (5,)}),
+        (["a=b=2x3"], {"a=b": (2, 3)}),
+    ],
+)
+def test_sizes_by_input(words: list[str] | None, wanted: dict[str, tuple[int, ...]]) -> None:
+    assert parse_shapes(words) == wanted
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        *[([word], "write NAME=SIZExSIZE") for word in ("x", "=1x2", "x=", "x=1xN", "x=-1x2", "x=1,2", "x=²")],
+        (["x=1", "x=2"], "x is given twice"),
+    ],
+)
+def test_other_words_are_refused(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_shapes(words)
+
+
+def test_a_model_whose_sizes_are_fixed_takes_none() -> None:
+    with pytest.raises(UsageError, match="--input-shape is for files of other frameworks"):
+        load_program("net.pt2", shapes=["x=1x2"])
