@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from cli_kit import error, ok, run
 
+from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config, quantize_program
 from arm_tosa_core.plugin.target import Compiled
 from arm_tosa_core.sweep.engine import Here
 
@@ -25,6 +27,7 @@ def fails(exact, noisy, samples):
 def equal(exact, noisy, samples):
     return sum(int(a.argmax() == b.argmax()) for a, b in zip(exact, noisy)) / len(samples)
 """
+INT8 = ("--quantize", "int8")
 SPACE = 'quantize = ["int8", "a16w8"]\n[targets.tosa-int]\n[targets.tosa-fp]\n'
 
 
@@ -42,6 +45,18 @@ def _in_detail(tosa: bytes, options: Any) -> Compiled:
     figures = {"cycles": 2000, "clock_hz": 1e6, "sram_kib": 1.5, "flash_kib": 1, "dram_kib": 2.0}
     moved = {"dram_read_kib": 4.0, "dram_written_kib": 0.5}
     return Compiled(tosa, {**figures, **moved}, estimated_by="rival", notes=["no power"])
+
+
+def test_a_quantized_model_is_compared_as_it_is(net: Path, acme: Callable[..., None]) -> None:
+    acme(compile=lambda tosa, options: tosa, compile_in_detail=_in_detail)
+    x = torch.rand(1, 6)
+    program = torch.export.export(torch.nn.Sequential(torch.nn.Linear(6, 4), torch.nn.ReLU()).eval(), (x,))
+    quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
+    quantized = quantize_program(program, quantizer, [(x,)]).converted
+    torch.export.save(torch.export.export(quantized, (x,)), "net.pt2")
+    (row,) = ok("compare", "net.pt2", "--targets", "acme")["results"]
+    assert row["quantize"] == "as-is" and "--quantize" not in row["command"] and row["figures"]["cycles"] == 2000
+    assert "int8 does not apply to it, but as-is does" in error("compare", "net.pt2", "--targets", "acme", *INT8)
 
 
 def test_compare_is_one_table(net: Path, acme: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:

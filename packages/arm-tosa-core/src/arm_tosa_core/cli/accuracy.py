@@ -24,7 +24,6 @@ from .making import making
 from .model import load_function, load_program
 from .options import InputShapes, Options, TargetName, Trust, parse_options
 from .progress import progress
-from .quantize import is_quantized
 from .report import Result, say, table
 from .results_table import finite
 from .text_accuracy import PERPLEXITY, TEXT, text_accuracy
@@ -114,6 +113,7 @@ def accuracy(
     if not spec.tosa_spec.support_integer():
         raise UsageError(f"target {target!r} takes {spec.tosa_spec}, which has no integers to quantize to")
     from ..accuracy.scheme import ALIASES, Scheme, read_scheme
+    from ..lowering.exported_program import is_quantized
 
     chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(ALIASES.get(scheme, scheme))
     if evaluate.suffix == TEXT:

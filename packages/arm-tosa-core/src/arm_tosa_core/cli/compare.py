@@ -12,7 +12,7 @@ from rich.console import Console
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import UsageError
 from ..sweep.page import page
-from ..sweep.point import Failure
+from ..sweep.point import AS_IS, Failure
 from ..sweep.run import compare as compare_points
 from ..sweep.space import Space, schemes_named, targets_named
 from .options import InputShapes, Trust
@@ -39,16 +39,18 @@ Page = Annotated[Path | None, typer.Option("-o", "--output", help="Also write th
 
 
 def compare(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2 file in float, or file.py:function.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2 file, or file.py:function.")],
     targets: Annotated[
         str, typer.Option(metavar="NAMES", help="Targets, separated by commas; ethos-u55-* means all of a family.")
     ],
     quantize: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="NAMES", help="int8, int16x8 (a16w8), int8x4 (a8w4), float or .json files, separated by commas."
+            metavar="NAMES",
+            help="int8, int16x8 (a16w8), int8x4 (a8w4), float or .json files, separated by commas. Default: int8, or "
+            "as-is for a file that is quantized already.",
         ),
-    ] = "int8",
+    ] = None,
     calibration: Calibration = None,
     evaluate: Evaluate = None,
     metric: Metric = None,
@@ -61,6 +63,8 @@ def compare(
     sources.require({})
     require_page(output)
     names = [name for text in targets.split(",") for name in targets_named(text.strip())]
+    if quantize is None:
+        quantize = _default(model, sources)
     schemes = schemes_named([text.strip() for text in quantize.split(",")])
     space = Space({name: {} for name in names}, schemes)
     with tempfile.TemporaryDirectory(prefix="arm-tosa-") as folder, progress() as shown:
@@ -80,6 +84,16 @@ def compare(
 
     data = {"model": model, "results": [json_of(result, sources) for result in results]}
     return Result(data, show)
+
+
+def _default(model: str, sources: FileSources) -> str:
+    """The scheme where none is named: a file may hold a quantized model, while a function seldom makes one."""
+    if ".py:" in model:
+        return "int8"
+    from ..lowering.exported_program import is_quantized
+    from ..sweep.quantized import in_float
+
+    return AS_IS if is_quantized(in_float(sources, ()).program) else "int8"
 
 
 def sources_of(

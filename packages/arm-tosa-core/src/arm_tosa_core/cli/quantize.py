@@ -50,6 +50,8 @@ def prepare(
         UsageError: an unknown quantization, a target without integers, bad calibration data, or a program that is
             quantized already.
     """
+    from ..lowering.exported_program import is_quantized  # late: it loads PyTorch
+
     if quantization is None:
         if calibration is not None:
             raise UsageError("--calibration is for --quantize; say int8, int16x8 or int8x4")
@@ -72,15 +74,13 @@ def hint(program: ExportedProgram, spec: ArmCompileSpec, quantization: str | Non
     Args:
         program: after quantization, if one was asked for.
     """
+    from ..lowering.exported_program import is_quantized  # late: it loads PyTorch
+
     if spec.tosa_spec.support_float() or is_quantized(program):
         return ""
     if quantization:
         return "No operator of the model is one that quantization has a rule for"
     return "The model is not quantized and the target has no floating point: add --quantize int8"
-
-
-def is_quantized(program: ExportedProgram) -> bool:
-    return any("quantize_per" in str(node.target) for node in program.graph.nodes)
 
 
 def _quantize(

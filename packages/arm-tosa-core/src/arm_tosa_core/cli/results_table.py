@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..support.memory_size import kib
-from ..sweep.point import Evaluation, Failure, Point, Result
+from ..sweep.point import AS_IS, Evaluation, Failure, Point, Result
 from .sweep_sources import FileSources, data_file, model_with
 
 _COLUMNS = ("target", "quantize", "options", "latency", "SRAM", "DRAM", "DRAM traffic", ".pte", "on CPU")
@@ -71,7 +71,7 @@ def command_of(point: Point, sources: FileSources) -> str:
     """The command that compiles a point."""
     parameters = dict(point.parameters)
     words = ["arm-tosa", "compile", model_with(sources.model, parameters), "--target", point.target]
-    if point.scheme != "float":
+    if point.scheme not in ("float", AS_IS):
         words += ["--quantize", point.scheme]
         if sources.calibrate is not None:
             words += ["--calibration", str(data_file(sources.calibrate, parameters))]

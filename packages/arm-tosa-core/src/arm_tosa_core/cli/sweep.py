@@ -35,7 +35,7 @@ def sweep(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A .pt2 file in float, or file.py:function; the function may take parameters."
+            metavar="MODEL", help="A .pt2 file, or file.py:function; the function may take parameters."
         ),
     ],
     space: Annotated[

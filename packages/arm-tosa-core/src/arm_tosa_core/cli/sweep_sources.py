@@ -14,7 +14,6 @@ from ..support.errors import UsageError
 from .calibration import samples
 from .files import read
 from .model import load_function, load_program
-from .quantize import is_quantized
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -44,10 +43,7 @@ class FileSources:
     def program(self, parameters: Mapping[str, Any]) -> ExportedProgram:
         """Loads or exports the model."""
         model = model_with(self.model, parameters)
-        program = load_program(model, trust=self.trust, shapes=self.shapes)
-        if is_quantized(program):
-            raise UsageError(f"{self.model} is quantized already: give the float model")
-        return program
+        return load_program(model, trust=self.trust, shapes=self.shapes)
 
     def calibration(self, program: ExportedProgram, parameters: Mapping[str, Any]) -> list[Sample]:
         """The samples, or else the example inputs, which do for cycles and memory."""

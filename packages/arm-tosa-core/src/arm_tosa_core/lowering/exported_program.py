@@ -171,6 +171,11 @@ def is_dequantize(node: torch.fx.Node) -> bool:
     return node.op == "call_function" and canonical(node.target) in DEQUANTIZE
 
 
+def is_quantized(program: ExportedProgram) -> bool:
+    """Whether a program has integers as ``convert_pt2e`` writes them, some of them or all."""
+    return any(is_quantize(node) or is_dequantize(node) for node in program.graph.nodes)
+
+
 def is_int64_cast(node: torch.fx.Node) -> bool:
     """A cast between int64 and int32, as ``edges.narrow_int64`` places them where delegates begin and end."""
     if node.op != "call_function" or not is_cast(node.target) or not node.all_input_nodes:  # none: a cast of a number

@@ -15,6 +15,8 @@ from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 
 Parameters = tuple[tuple[str, Any], ...]
+#: The scheme of a model that is quantized already.
+AS_IS = "as-is"
 #: Points with one quantized program: the parameters of the model, and the scheme.
 Group = tuple[Parameters, str]
 
@@ -25,7 +27,8 @@ class Point:
 
     Args:
         target: a name from ``arm-tosa targets``.
-        scheme: of quantization: a name, ``float``, or a ``.json`` file of ``arm-tosa accuracy``.
+        scheme: of quantization: a name, ``float``, ``as-is``, or a ``.json`` file of
+            ``arm-tosa accuracy``.
         options: of the target, as ``--option`` takes them; those left out are the target's defaults.
         parameters: of the function that makes the model.
     """

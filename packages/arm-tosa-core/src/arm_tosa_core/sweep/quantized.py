@@ -23,11 +23,12 @@ from ..compat.torch_pt2 import load_pt2
 from ..exir.compile_spec import ArmCompileSpec
 from ..exir.provenance import of_installation
 from ..flow.fingerprint import program_fingerprint
+from ..lowering.exported_program import is_quantized
 from ..lowering.rule_set import RuleSet
 from ..support import foreign
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
-from .point import Accuracy, Parameters
+from .point import AS_IS, Accuracy, Parameters
 from .sources import Sources
 
 if TYPE_CHECKING:
@@ -59,7 +60,12 @@ def quantized(sources: Sources, folder: Path, parameters: Parameters, scheme: st
     Raises:
         UsageError: whatever the sources, the scheme or the metric do not like.
     """
-    quantization = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
+    if scheme == AS_IS:
+        quantization = Scheme(FLOAT)  # what makes no change
+    else:
+        quantization = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
+        if is_quantized(in_float(sources, parameters).program):
+            raise UsageError(f"the model is quantized already: {scheme} does not apply to it, but {AS_IS} does")
     name = spec.target().name
     own = sorted(str(rule) for rule in RuleSet.of(name) if rule.target == name)
     kind = json.dumps([asdict(quantization), str(spec.tosa_spec), own])

@@ -19,7 +19,7 @@ from ..exir.target_options import compile_spec_for, option_names
 from ..plugin import entry_points as plugins
 from ..support import foreign
 from ..support.errors import UsageError
-from .point import Parameters, Point
+from .point import AS_IS, Parameters, Point
 
 #: In place of an option's value: the option is left out.
 DEFAULT = "default"
@@ -134,8 +134,8 @@ def schemes_named(names: Sequence[str]) -> list[str]:
         if scheme.endswith(".json"):
             if not Path(scheme).is_file():
                 raise UsageError(f"cannot read {scheme}: no such file")
-        elif scheme not in SCHEMES:
-            valid = ", ".join((*SCHEMES, *ALIASES))
+        elif scheme not in (*SCHEMES, AS_IS):
+            valid = ", ".join((*SCHEMES, *ALIASES, AS_IS))
             raise UsageError(f"unknown quantization {scheme!r}; valid: {valid}, or a .json file")
     return list(dict.fromkeys(schemes))
 
