@@ -34,9 +34,7 @@ _POINTS = 200
 def sweep(
     model: Annotated[
         str,
-        typer.Argument(
-            metavar="MODEL", help="A .pt2 file, or file.py:function; the function may take parameters."
-        ),
+        typer.Argument(metavar="MODEL", help="A .pt2 file, or file.py:function; the function may take parameters."),
     ],
     space: Annotated[
         Path,
