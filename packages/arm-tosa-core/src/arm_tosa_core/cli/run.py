@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from ..accuracy.against_reference_model import compiled, run_payload
+from ..frontends.file_runtime import RUNTIMES, run_file
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..support.atomic_files import require_writable
@@ -35,7 +36,8 @@ def run(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A .tosa, a .pte, a file in a target's own format (.vgf), or a folder of `arm-tosa deploy`.",
+            help="A .tosa, a .pte, a file in a target's own format (.vgf), a folder of `arm-tosa deploy`, or an .onnx "
+            "or .tflite file, which its own runtime runs (onnxruntime, ai-edge-litert), if that is installed.",
         ),
     ],
     inputs: Annotated[list[Path] | None, typer.Option("--input", help=".npy, one per input, in order.")] = None,
@@ -62,14 +64,18 @@ def run(
     for path in (*(outputs or ()), *((profile,) if profile else ())):
         require_writable(path)
     events: list[Event] = []
-    if profile is not None and (file.suffix == ".tosa" or file.is_dir()):
-        raise UsageError("--profile is for compiled files; compile the .tosa for a target, or run firmware's .pte")
+    if profile is not None and (file.suffix in (".tosa", *RUNTIMES) or file.is_dir()):
+        raise UsageError("--profile is for compiled files; compile the model for a target, or run firmware's .pte")
     if data and file.suffix != ".pte":
         raise UsageError(f"--data goes with a .pte, and {file} is none")
     if file.is_dir():
         results = run_firmware(file, arrays)
     elif file.suffix == ".tosa":
         results = _run_tosa(file, arrays, target)
+    elif file.suffix in RUNTIMES:
+        if target is not None:
+            raise UsageError(f"{file} runs as it is; to run what --target {target} makes of it, compile it to a .pte")
+        results = run_file(file, arrays)
     elif target is not None:
         raise UsageError(f"--target is for .tosa files; {file} is compiled already")
     elif file.suffix == ".pte":
