@@ -110,6 +110,7 @@ def shared(session: nox.Session, runtime: bool = True) -> Environment:
     tools = (
         *BUILD_TOOLS,
         EMULATION_LAYER,
+        "ai-edge-litert",
         "check-jsonschema",
         "clang-format",
         "clang-tidy",
@@ -122,6 +123,8 @@ def shared(session: nox.Session, runtime: bool = True) -> Environment:
         "mkdocstrings[python]",
         "mypy",
         "nbclient",
+        "onnx",
+        "onnxruntime",
         "ruff",
         "scikit-learn",
         "selenium",

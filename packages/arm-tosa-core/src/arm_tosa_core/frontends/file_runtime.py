@@ -42,6 +42,8 @@ def run_file(path: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> Arrays:
         ToolError: the runtime does not take the file, fails, or dies.
     """
     package = RUNTIMES[path.suffix].package
+    if not path.is_file():
+        raise UsageError(f"cannot read {path}: no such file")
     with tempfile.TemporaryDirectory(prefix="arm_tosa_") as name:
         folder = Path(name)
         for number, array in enumerate(inputs):
