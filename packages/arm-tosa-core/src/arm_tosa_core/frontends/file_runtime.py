@@ -61,7 +61,7 @@ def run_file(path: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> Arrays:
 
 
 def _onnx(path: Path, inputs: Arrays) -> Arrays:
-    import onnxruntime  # type: ignore[import-not-found, unused-ignore]
+    import onnxruntime  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # its fusions round otherwise
