@@ -16,7 +16,7 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -27,6 +27,8 @@ from ..support.errors import Rejected, UsageError
 
 #: What a row returns: its results in the order of the node's outputs; a tensor alone is the only one.
 Results = Tensor | Sequence[Tensor | None]
+#: Operators in the place of one, and constants that they read, by name.
+Expansion = tuple[Sequence["FileNode"], Mapping[str, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -91,27 +93,46 @@ class Row:
         function: of the node and its inputs.
         numbers: the places of inputs that reach it as Python numbers: one, or a list of them.
         folds: whether constants alone give a constant; not where the kind says how a constant is stored.
+        scalars: a constant of one element reaches it as a Python number where its shape says nothing.
+        expand: of the node and its inputs, those that are not constants on the device ``meta``: other operators that
+            mean the same, or nothing. Is asked before the function, unless all inputs are constants.
     """
 
     function: Callable[..., Results]
     numbers: frozenset[int] = frozenset()
     folds: bool = True
+    scalars: bool = False
+    expand: Callable[..., Expansion | None] | None = None
 
 
 class Rows(dict[str, Row]):
     """The rows of a format, by kind of operator."""
 
     def row(
-        self, *kinds: str, numbers: Sequence[int] = (), folds: bool = True
+        self, *kinds: str, numbers: Sequence[int] = (), folds: bool = True, scalars: bool = False
     ) -> Callable[[Callable[..., Results]], Callable[..., Results]]:
         """Adds the decorated function as the row of these kinds."""
 
         def add(function: Callable[..., Results]) -> Callable[..., Results]:
             for kind in kinds:
-                self[kind] = Row(function, frozenset(numbers), folds)
+                self[kind] = Row(function, frozenset(numbers), folds, scalars)
             return function
 
         return add
+
+    def expansion(self, *kinds: str) -> Callable[[Callable[..., Expansion | None]], Callable[..., Expansion | None]]:
+        """Adds the decorated function as ``expand`` to the rows of these kinds; those without a row always expand."""
+
+        def add(expand: Callable[..., Expansion | None]) -> Callable[..., Expansion | None]:
+            for kind in kinds:
+                self[kind] = replace(self.get(kind, Row(_expands)), expand=expand)
+            return expand
+
+        return add
+
+
+def _expands(node: FileNode, *inputs: Any) -> Results:
+    raise Rejected("its operands do not say which operators it stands for")
 
 
 class _Operator(nn.Module):
@@ -147,7 +168,7 @@ class FileModel(nn.Module):
         super().__init__()
         self.file, self.outputs = file, graph.outputs
         self.inputs = _sized(graph.inputs, shapes or {}, file)
-        self._require_rows(graph, rows)
+        self._require_rows(graph.nodes, rows)
         self._places: dict[str, str] = {}  # of constants: name in the file to name of the buffer
         self._operators: list[tuple[str, FileNode, tuple[str, ...]]] = []  # the last: the tensors that it reads
         self._build(graph, rows)
@@ -194,8 +215,8 @@ class FileModel(nn.Module):
                 node.meta["stack_trace"] = line
         return program
 
-    def _require_rows(self, graph: FileGraph, rows: Rows) -> None:
-        lacking = [node for node in graph.nodes if node.kind not in rows]
+    def _require_rows(self, nodes: Sequence[FileNode], rows: Rows) -> None:
+        lacking = [node for node in nodes if node.kind not in rows]
         if lacking:
             kinds = sorted({node.kind for node in lacking})
             raise UsageError(
@@ -208,22 +229,33 @@ class FileModel(nn.Module):
         """Walks the operators once with constants as they are and all else without numbers (on the device ``meta``)."""
         values: dict[str, Tensor | None] = {"": None, **graph.constants}
         values.update({one.name: torch.empty(one.sizes, dtype=one.dtype, device="meta") for one in self.inputs})
-        for node in graph.nodes:
+        waiting = list(reversed(graph.nodes))
+        while waiting:
+            node = waiting.pop()
             row, inputs = rows[node.kind], [self._value(values, node, name) for name in node.inputs]
             with self._told(node):
+                if row.expand and not (row.folds and row.function is not _expands and _all_known(inputs)):
+                    expansion = row.expand(node, *inputs)
+                    if expansion is not None:
+                        self._require_rows(expansion[0], rows)
+                        waiting += reversed(expansion[0])
+                        values.update(expansion[1])
+                        continue
                 numbers = {
                     place: _numbers(inputs[place], node.inputs[place])
                     for place in row.numbers
                     if place < len(inputs) and inputs[place] is not None
                 }
+                if row.scalars and not _all_known(inputs):
+                    numbers |= _scalars(inputs)
                 operator = _Operator(node, row, numbers)
                 read = [None if place in numbers else value for place, value in enumerate(inputs)]
-                constant = row.folds and all(value is None or not value.is_meta for value in read)
+                constant = row.folds and _all_known(read)
                 with torch.no_grad():
                     results = operator(*(read if constant else [v if v is None else v.to("meta") for v in read]))
             values.update(zip(node.outputs, results, strict=False))
             values[""] = None
-            if all(result is None or not result.is_meta for result in results):
+            if _all_known(results):
                 continue  # known from constants and sizes
             for name, value in zip(node.inputs, read, strict=True):
                 if value is not None and not value.is_meta:
@@ -322,6 +354,20 @@ def _sizes(one: FileInput, wanted: Sequence[int] | None, file: str) -> tuple[int
             f"{file}: the input {one.name!r} has the sizes {list(one.shape)}, which {list(wanted)} do not fit"
         )
     return tuple(wanted)
+
+
+def _all_known(values: Sequence[Tensor | None]) -> bool:
+    return all(value is None or not value.is_meta for value in values)
+
+
+def _scalars(inputs: Sequence[Tensor | None]) -> dict[int, Any]:
+    """By place, the constants of one element that broadcasting needs no axes of."""
+    axes = max(value.dim() for value in inputs if value is not None and value.is_meta)
+    return {
+        place: value.item()
+        for place, value in enumerate(inputs)
+        if value is not None and not value.is_meta and value.numel() == 1 and value.dim() <= axes
+    }
 
 
 def _numbers(value: Tensor | None, name: str) -> Any:

@@ -1,0 +1,240 @@
+"""An ``.onnx`` file as a graph: its operators, its constants and its inputs. Nothing in the file is code.
+
+Reference: https://onnx.ai/onnx/repo-docs/IR.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ...support.errors import UsageError
+from ...support.foreign import inside, printable
+from ...support.foreign import sizes as checked_sizes
+from ..file_model import FileGraph, FileInput, FileNode
+from .attributes import Attributes
+
+if TYPE_CHECKING:
+    import onnx
+
+#: The oldest opset whose operators broadcast as they do today.
+_OLDEST = 7
+#: PyTorch's type for each of ONNX's; integers of 4 bits have 8 in PyTorch.
+_TYPES = {
+    "FLOAT": torch.float32,
+    "UINT8": torch.uint8,
+    "INT8": torch.int8,
+    "INT16": torch.int16,
+    "INT32": torch.int32,
+    "INT64": torch.int64,
+    "BOOL": torch.bool,
+    "FLOAT16": torch.float16,
+    "DOUBLE": torch.float64,
+    "BFLOAT16": torch.bfloat16,
+    "UINT4": torch.uint8,
+    "INT4": torch.int8,
+}
+
+
+def read(path: Path) -> FileGraph:
+    """The graph of a file.
+
+    Raises:
+        UsageError: it is no ONNX file, is damaged, or is too new or too old; or ``onnx`` is not installed.
+        OSError: it cannot be read.
+    """
+    try:
+        import onnx
+        from google.protobuf.message import DecodeError
+    except ImportError as error:
+        raise UsageError(
+            f"reading {path} needs the package onnx: python -m pip install 'arm-tosa-core[onnx]'"
+        ) from error
+    try:
+        model = onnx.load_model_from_string(path.read_bytes())
+    except (DecodeError, ValueError) as error:
+        raise UsageError(f"{path} is no ONNX file, or is damaged: {' '.join(str(error).split())}") from error
+    if not model.ir_version or not model.HasField("graph"):
+        raise UsageError(f"{path} is no ONNX file, or is damaged: it has no graph")
+    opsets = {_domain(entry.domain): entry.version for entry in model.opset_import}
+    newest = onnx.defs.onnx_opset_version()
+    if not _OLDEST <= opsets.get("", 1) <= newest:
+        raise UsageError(
+            f"{path} has the opset {opsets.get('', 1)}; {_OLDEST} to {newest} are read. Export it again, with "
+            "opset_version=17 for example"
+        )
+    if model.functions:
+        from onnx.inliner import inline_local_functions
+
+        model = inline_local_functions(model)
+    try:
+        return _Reader(path, opsets).graph(model.graph)
+    except UsageError as error:
+        raise UsageError(f"{path.name}: {error}") from error
+
+
+class _Reader:
+    """Reads the graphs of one file: the model's, and those of the branches in it."""
+
+    def __init__(self, path: Path, opsets: Mapping[str, int]) -> None:
+        self._path, self._opsets = path, opsets
+        self._place = 0
+
+    def graph(self, graph: onnx.GraphProto, prefix: str = "", outer: Mapping[str, str] | None = None) -> FileGraph:
+        """A graph.
+
+        Args:
+            prefix: of the names of its tensors; tensors of a branch have one, because branches may share names.
+            outer: the names around it, as the file has them, and as they are called here.
+        """
+        names = dict(outer or {})
+        for entry in [*graph.initializer, *graph.input]:
+            names[entry.name] = prefix + _text(entry.name)
+        for node in graph.node:
+            names.update({name: prefix + _text(name) for name in node.output if name})
+        constants = {names[tensor.name]: self._tensor(tensor) for tensor in graph.initializer}
+        if graph.sparse_initializer:
+            raise UsageError("sparse initializers are not read; store them dense")
+        nodes: list[FileNode] = []
+        made = {*constants, *(names[entry.name] for entry in graph.input)}
+        for node in graph.node:
+            self._place += 1
+            read = self._node(node, names)
+            if twice := [name for name in read.outputs if name and name in made]:
+                raise UsageError(f"{read.kind} {read.name!r} makes {twice[0]!r}, which is there already")
+            made.update(read.outputs)
+            if read.kind == "Constant":
+                constants[read.outputs[0]] = self._constant(node, read)
+            else:
+                nodes.append(read)
+        inputs = [self._input(entry, names) for entry in graph.input if names[entry.name] not in constants]
+        outputs = [names.get(entry.name, _text(entry.name)) for entry in graph.output]
+        return FileGraph(tuple(inputs), tuple(outputs), tuple(nodes), constants)
+
+    def _node(self, node: onnx.NodeProto, names: Mapping[str, str]) -> FileNode:
+        domain = _domain(node.domain)
+        name = _text(node.name) or f"of {_text(next(iter(node.output), ''))}"
+        given = {entry.name: self._attribute(entry, f"{name}, {self._place}/", names) for entry in node.attribute}
+        inputs, outputs = list(node.input), list(node.output)
+        for ends in (inputs, outputs):
+            while ends and not ends[-1]:
+                ends.pop()  # left out, as if it were not there
+        return FileNode(
+            name,
+            _text(f"{domain}.{node.op_type}" if domain else node.op_type),
+            tuple(names.get(one, _text(one)) for one in inputs),
+            tuple(names[one] if one else "" for one in outputs),
+            self._place,
+            Attributes(given, node.op_type, domain, self._opsets.get(domain, 1)),
+        )
+
+    def _attribute(self, entry: onnx.AttributeProto, prefix: str, names: Mapping[str, str]) -> Any:
+        kind = type(entry).AttributeType.Name(entry.type)
+        if entry.ref_attr_name:
+            raise UsageError(f"attribute {_text(entry.name)} refers to one of a function")
+        if kind == "TENSOR":
+            return self._tensor(entry.t)
+        if kind == "GRAPH":
+            return self.graph(entry.g, prefix, names)
+        if kind in ("FLOAT", "INT"):
+            return entry.f if kind == "FLOAT" else entry.i
+        if kind in ("FLOATS", "INTS"):
+            return list(entry.floats if kind == "FLOATS" else entry.ints)
+        if kind == "STRING":
+            return printable(entry.s.decode(errors="replace"))
+        if kind == "STRINGS":
+            return [printable(one.decode(errors="replace")) for one in entry.strings]
+        return kind  # a row that reads it refuses it
+
+    def _constant(self, node: onnx.NodeProto, read: FileNode) -> torch.Tensor:
+        for entry in node.attribute:
+            value = read[entry.name]
+            if entry.name == "value" and isinstance(value, torch.Tensor):
+                return value
+            if entry.name in ("value_float", "value_floats"):
+                return torch.tensor(value, dtype=torch.float32)
+            if entry.name in ("value_int", "value_ints"):
+                return torch.tensor(value, dtype=torch.int64)
+        raise UsageError(f"Constant {read.name!r}: it holds no dense tensor of numbers")
+
+    def _input(self, entry: onnx.ValueInfoProto, names: Mapping[str, str]) -> FileInput:
+        name = names[entry.name]
+        if not entry.type.HasField("tensor_type") or not entry.type.tensor_type.HasField("shape"):
+            raise UsageError(f"the input {name!r} is no tensor whose number of axes the file says")
+        tensor = entry.type.tensor_type
+        shape = tuple(
+            int(axis.dim_value) if axis.HasField("dim_value") and axis.dim_value > 0 else _text(axis.dim_param) or -1
+            for axis in tensor.shape.dim
+        )
+        return FileInput(name, shape, _dtype(tensor.elem_type, f"the input {name!r}"))
+
+    def _tensor(self, tensor: onnx.TensorProto) -> torch.Tensor:
+        from onnx import TensorProto, numpy_helper
+
+        subject = f"the constant {_text(tensor.name)!r}"
+        dtype = _dtype(tensor.data_type, subject)
+        sizes = checked_sizes(tensor.dims, subject)
+        if tensor.data_location == TensorProto.EXTERNAL:
+            tensor = self._with_data(tensor, subject)
+        try:
+            array = np.ascontiguousarray(numpy_helper.to_array(tensor)).reshape(sizes)
+        except Exception as error:  # numpy and onnx raise what their parsers do
+            raise UsageError(f"{subject} is damaged: {' '.join(str(error).split())}") from error
+        if dtype is torch.bfloat16:
+            return torch.from_numpy(array.view(np.int16).copy()).view(dtype)
+        if str(array.dtype) in ("int4", "uint4"):
+            array = array.astype(np.int32)
+        return torch.from_numpy(array.copy()).to(dtype)
+
+    def _with_data(self, tensor: onnx.TensorProto, subject: str) -> onnx.TensorProto:
+        """The tensor with the data of a file beside the model, which its entries name."""
+        from onnx import TensorProto
+
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        file = inside(self._path.parent, entries.get("location"))
+        try:
+            offset, length = int(entries.get("offset", 0)), int(entries.get("length", -1))
+            with file.open("rb") as stream:
+                stream.seek(offset)
+                data = stream.read(length if "length" in entries else -1)
+        except (ValueError, OverflowError) as error:
+            raise UsageError(f"{subject} has its data at {printable(str(entries))}, which is no place") from error
+        except OSError as error:
+            raise UsageError(f"{subject} has its data in {file}, which cannot be read: {error.strerror}") from error
+        if "length" in entries and len(data) != length:
+            raise UsageError(f"{subject} has {length} bytes in {file}, which has {len(data)} there")
+        whole = TensorProto()
+        whole.CopyFrom(tensor)
+        whole.ClearField("external_data")
+        whole.data_location = TensorProto.DEFAULT
+        whole.raw_data = data
+        return whole
+
+
+def torch_type(number: int) -> torch.dtype | None:
+    """PyTorch's type for a number of ``TensorProto.DataType``; none: it has none."""
+    from onnx import TensorProto
+
+    return _TYPES.get(TensorProto.DataType.Name(number)) if number in TensorProto.DataType.values() else None
+
+
+def _dtype(number: int, subject: str) -> torch.dtype:
+    dtype = torch_type(number)
+    if dtype is None:
+        raise UsageError(f"{subject} has the type {number} of TensorProto.DataType, which is not read")
+    return dtype
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else _text(domain)
+
+
+def _text(name: str | bytes) -> str:
+    """A name in the file, printable."""
+    if not isinstance(name, str):  # protobuf gives bytes where they are no UTF-8
+        raise UsageError(f"{name!r:.80} in it is no text: the file is damaged")
+    return printable(name)

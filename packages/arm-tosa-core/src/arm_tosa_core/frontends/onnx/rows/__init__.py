@@ -1,0 +1,37 @@
+"""What each ONNX operator means in PyTorch: one row an operator, one file a family."""
+
+from __future__ import annotations
+
+from . import (
+    activations,
+    attention,
+    elementwise,
+    indexing,
+    integers,
+    linear,
+    movement,
+    normalization,
+    recurrent,
+    reductions,
+    resize,
+    shapes,
+    windows,
+)
+from .table import ROWS
+
+__all__ = [
+    "ROWS",
+    "activations",
+    "attention",
+    "elementwise",
+    "indexing",
+    "integers",
+    "linear",
+    "movement",
+    "normalization",
+    "recurrent",
+    "reductions",
+    "resize",
+    "shapes",
+    "windows",
+]

@@ -1,0 +1,171 @@
+"""Operators that compute each element by itself, broadcasting as PyTorch does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ....support.errors import Rejected
+from ...file_model import FileNode
+from ..reader import torch_type
+from .table import ROWS, is_float, require
+
+UNARY: dict[str, Callable[[Tensor], Tensor]] = {
+    "Abs": torch.abs,
+    "Acos": torch.acos,
+    "Acosh": torch.acosh,
+    "Asin": torch.asin,
+    "Asinh": torch.asinh,
+    "Atan": torch.atan,
+    "Atanh": torch.atanh,
+    "BitwiseNot": torch.bitwise_not,
+    "Ceil": torch.ceil,
+    "Cos": torch.cos,
+    "Cosh": torch.cosh,
+    "Erf": torch.erf,
+    "Exp": torch.exp,
+    "Floor": torch.floor,
+    "IsNaN": torch.isnan,
+    "Log": torch.log,
+    "Neg": torch.neg,
+    "Not": torch.logical_not,
+    "Reciprocal": torch.reciprocal,
+    "Round": torch.round,
+    "Sign": torch.sign,
+    "Sin": torch.sin,
+    "Sinh": torch.sinh,
+    "Sqrt": torch.sqrt,
+    "Tan": torch.tan,
+}
+
+
+def _divided(x: Any, y: Any) -> Tensor:
+    whole = not any(is_float(value) for value in (x, y) if isinstance(value, Tensor))
+    return torch.div(x, y, rounding_mode="trunc") if whole else torch.div(x, y)
+
+
+def _power(x: Any, y: Any) -> Tensor:
+    made = torch.pow(x, y)
+    return made.to(x.dtype) if isinstance(x, Tensor) else made  # ONNX: of the base's type
+
+
+BINARY: dict[str, Callable[[Any, Any], Tensor]] = {
+    "Add": torch.add,
+    "And": torch.logical_and,
+    "BitwiseAnd": torch.bitwise_and,
+    "BitwiseOr": torch.bitwise_or,
+    "BitwiseXor": torch.bitwise_xor,
+    "Div": _divided,
+    "Equal": torch.eq,
+    "Greater": torch.gt,
+    "GreaterOrEqual": torch.ge,
+    "Less": torch.lt,
+    "LessOrEqual": torch.le,
+    "Mul": torch.mul,
+    "Or": torch.logical_or,
+    "Pow": _power,
+    "Sub": torch.sub,
+    "Xor": torch.logical_xor,
+}
+
+#: With a number on the left: the same comparison from the right.
+_TURNED = {"Greater": torch.lt, "GreaterOrEqual": torch.le, "Less": torch.gt, "LessOrEqual": torch.ge}
+
+
+@ROWS.row(*UNARY)
+def unary(node: FileNode, x: Tensor) -> Tensor:
+    return UNARY[node.kind](x)
+
+
+@ROWS.row(*BINARY, scalars=True)
+def binary(node: FileNode, x: Any, y: Any) -> Tensor:
+    if isinstance(x, Tensor):
+        return BINARY[node.kind](x, y)
+    if node.kind in _TURNED:
+        return _TURNED[node.kind](y, x)
+    if node.kind == "Sub":
+        return torch.rsub(y, x)
+    if node.kind in ("Div", "And", "Or", "Xor"):
+        return BINARY[node.kind](torch.full_like(y, x), y) if node.kind != "Div" or x != 1 else _inverse(y)
+    return BINARY[node.kind](x, y) if node.kind == "Pow" else BINARY[node.kind](y, x)
+
+
+def _inverse(x: Tensor) -> Tensor:
+    return torch.reciprocal(x) if is_float(x) else _divided(torch.ones_like(x), x)
+
+
+@ROWS.row("Mod")
+def modulo(node: FileNode, x: Tensor, y: Tensor) -> Tensor:
+    require(node["fmod"] or not is_float(x), "it takes the remainder of floats with fmod = 0")
+    return torch.fmod(x, y) if node["fmod"] else torch.remainder(x, y)
+
+
+@ROWS.row("BitShift")
+def shifted(node: FileNode, x: Tensor, y: Tensor) -> Tensor:
+    made = x.to(torch.int64)
+    made = made << y.to(torch.int64) if node["direction"] == "LEFT" else made >> y.to(torch.int64)
+    return made.to(x.dtype)
+
+
+@ROWS.row("IsInf")
+def infinite(node: FileNode, x: Tensor) -> Tensor:
+    positive, negative = x == float("inf"), x == -float("inf")
+    chosen = [made for made, asked in ((positive, "positive"), (negative, "negative")) if node[f"detect_{asked}"]]
+    return reduce(torch.logical_or, chosen) if chosen else torch.zeros_like(positive)
+
+
+@ROWS.row("Sum", "Mean", "Max", "Min")
+def folded(node: FileNode, *values: Tensor) -> Tensor:
+    steps = {"Max": torch.maximum, "Min": torch.minimum}
+    made = reduce(steps.get(node.kind, torch.add), values)
+    return made / len(values) if node.kind == "Mean" else made
+
+
+@ROWS.row("Where", scalars=True)
+def where(node: FileNode, condition: Tensor, x: Any, y: Any) -> Tensor:
+    if isinstance(condition, bool):  # a constant of one element
+        condition = torch.full((), condition)
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        raise Rejected("both of its values are constants of one element without a type")
+    return torch.where(condition, x, y)
+
+
+@ROWS.row("Clip", scalars=True)
+def clip(node: FileNode, x: Tensor, low: Any = None, high: Any = None) -> Tensor:
+    low = node.get("min") if low is None else low
+    high = node.get("max") if high is None else high
+    if isinstance(low, Tensor) or isinstance(high, Tensor):
+        x = x if low is None else torch.maximum(x, torch.as_tensor(low, dtype=x.dtype))
+        return x if high is None else torch.minimum(x, torch.as_tensor(high, dtype=x.dtype))
+    if low is None and high is None:
+        return x.clone()
+    return torch.relu(x) if low == 0 and high is None else torch.clamp(x, low, high)
+
+
+@ROWS.row("Cast")
+def cast(node: FileNode, x: Tensor) -> Tensor:
+    dtype = torch_type(node["to"])
+    require(dtype, f"it casts to the type {node['to']} of TensorProto.DataType, which is not read")
+    assert dtype is not None
+    return x.to(dtype)
+
+
+@ROWS.row("CastLike")
+def cast_like(node: FileNode, x: Tensor, like: Tensor) -> Tensor:
+    return x.to(like.dtype)
+
+
+@ROWS.row("Identity")
+def identity(node: FileNode, x: Tensor) -> Tensor:
+    return x
+
+
+@ROWS.row("Dropout", numbers=(1, 2))
+def dropout(node: FileNode, x: Tensor, ratio: Any = None, training: bool = False) -> list[Tensor]:
+    require(not training or ratio == 0, "it drops at random: export the model in eval mode")
+    node.get("ratio"), node.get("seed")
+    return [x, torch.ones_like(x, dtype=torch.bool)] if len(node.outputs) > 1 else [x]

@@ -1,0 +1,105 @@
+"""Resize and Upsample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil, floor
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional
+
+from ...file_model import FileNode
+from .table import ROWS, axis_of, listed, opset, require
+
+#: Where an output element lies in the input, of its place, the scale, and the sizes of input and output.
+_PLACES: dict[str, Callable[[int, float, int, int], float]] = {
+    "half_pixel": lambda o, scale, i, n: (o + 0.5) / scale - 0.5,
+    "pytorch_half_pixel": lambda o, scale, i, n: (o + 0.5) / scale - 0.5 if n > 1 else 0.0,
+    "half_pixel_symmetric": lambda o, scale, i, n: i / 2 * (1 - n / (scale * i)) + (o + 0.5) / scale - 0.5,
+    "align_corners": lambda o, scale, i, n: o * (i - 1) / (n - 1) if n > 1 else 0.0,
+    "asymmetric": lambda o, scale, i, n: o / scale,
+}
+_ROUND: dict[str, Callable[[float], int]] = {
+    "round_prefer_floor": lambda x: ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: floor(x + 0.5),
+    "floor": floor,
+    "ceil": ceil,
+}
+
+
+@ROWS.row("Resize", numbers=(1, 2, 3))
+def resize(node: FileNode, x: Tensor, roi: Any = None, scales: Any = None, sizes: Any = None) -> Tensor:
+    if opset(node) < 11:  # the second input is that of scales
+        scales, roi = roi, None
+        return _resized(node, x, scales, None, "asymmetric", "floor")
+    require(node.get("keep_aspect_ratio_policy", "stretch") == "stretch", "it keeps the aspect ratio")
+    places, rounds = node["coordinate_transformation_mode"], node.get("nearest_mode", "round_prefer_floor")
+    require(places in _PLACES, f"its coordinate_transformation_mode is {places}")
+    node.get("extrapolation_value")  # of tf_crop_and_resize
+    return _resized(node, x, scales, sizes, places, rounds)
+
+
+@ROWS.row("Upsample", numbers=(1,))
+def upsample(node: FileNode, x: Tensor, scales: Any = None) -> Tensor:
+    return _resized(node, x, node["scales"] if scales is None else scales, None, "asymmetric", "floor")
+
+
+def _resized(node: FileNode, x: Tensor, scales: Any, sizes: Any, places: str, rounds: str) -> Tensor:
+    axes = [axis_of(axis, x.dim()) for axis in node.get("axes") or range(x.dim())]
+    given: list[float] = listed(scales if scales is not None else [])
+    wanted: list[int] = listed(sizes if sizes is not None else [])
+    require(len(given or wanted) == len(axes), "its scales or sizes do not fit its axes")
+    factors, made = [1.0] * x.dim(), list(x.shape)
+    for i, axis in enumerate(axes):
+        made[axis] = wanted[i] if wanted else floor(x.shape[axis] * given[i])
+        factors[axis] = made[axis] / x.shape[axis] if wanted else given[i]
+    require(min(made) > 0, f"it makes the sizes {made}")
+    if made == list(x.shape):
+        return x
+    mode = node["mode"]
+    if mode == "nearest":
+        return _nearest(x, factors, made, places, rounds)
+    require(made[:2] == list(x.shape[:2]), f"it changes the batch or the channels: {list(x.shape)} to {made}")
+    return _smooth(node, x, factors, made, places)
+
+
+def _nearest(x: Tensor, factors: Sequence[float], sizes: Sequence[int], places: str, rounds: str) -> Tensor:
+    chosen = {}
+    for axis, (old, new) in enumerate(zip(x.shape, sizes, strict=True)):
+        if old != new:
+            of = (_PLACES[places](o, factors[axis], old, new) for o in range(new))
+            chosen[axis] = [min(max(_ROUND[rounds](place), 0), old - 1) for place in of]
+    for mode, shift in (("nearest", 0.0), ("nearest-exact", 0.5)):  # as PyTorch counts
+        same = all(
+            indices
+            == [min(int((o + shift) * x.shape[axis] / sizes[axis]), x.shape[axis] - 1) for o in range(sizes[axis])]
+            for axis, indices in chosen.items()
+        )
+        if same and min(chosen) >= 2 and 3 <= x.dim() <= 5:
+            return functional.interpolate(x, list(sizes[2:]), mode=mode)
+    return _picked(x, chosen)
+
+
+def _picked(x: Tensor, chosen: dict[int, list[int]]) -> Tensor:
+    import torch
+
+    for axis, indices in chosen.items():
+        x = torch.cat([x.narrow(axis, index, 1) for index in indices], axis)
+    return x
+
+
+def _smooth(node: FileNode, x: Tensor, factors: Sequence[float], sizes: Sequence[int], places: str) -> Tensor:
+    mode, rank = node["mode"], x.dim() - 2
+    modes = {("linear", 1): "linear", ("linear", 2): "bilinear", ("linear", 3): "trilinear", ("cubic", 2): "bicubic"}
+    require((mode, rank) in modes, f"it has the mode {mode} and {rank} axes")
+    if mode == "cubic":
+        require(abs(node["cubic_coeff_a"] + 0.75) < 1e-6 and not node.get("exclude_outside", 0), "its cubic is another")
+    changed = [(old, new) for old, new in zip(x.shape[2:], sizes[2:], strict=True) if old != new]
+    if places == "pytorch_half_pixel":
+        places = "half_pixel" if all(new > 1 for _, new in changed) else places
+    require(places in ("half_pixel", "align_corners"), f"its coordinate_transformation_mode is {places} for {mode}")
+    exact = all(abs(n * f - s) < 1e-6 for n, f, s in zip(x.shape[2:], factors[2:], sizes[2:], strict=True))
+    require(exact, f"its scales {factors[2:]} make no whole sizes of {list(x.shape[2:])}")
+    require(not node.get("antialias", 0), "it has antialias")
+    return functional.interpolate(x, list(sizes[2:]), mode=modes[mode, rank], align_corners=places == "align_corners")

@@ -1,0 +1,315 @@
+"""ONNX files: what they compute, the names they keep, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import helper, numpy_helper
+from onnx_kit import agreed, file_model, model
+from torch import nn
+
+from arm_tosa_core import UsageError, load_model
+from arm_tosa_core.lowering.exported_program import module_path, source_line
+
+N = helper.make_node
+R = np.random.default_rng(0)
+
+
+def weights(*shape: int) -> np.ndarray:
+    return R.standard_normal(shape).astype(np.float32)
+
+
+IMAGE, ROWS = {"x": (1, 4, 9, 11)}, {"x": (3, 5)}
+
+#: Nodes, their inputs, their constants.
+RIGHT: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], dict[str, Any]]] = {
+    "conv, more padding behind": (
+        [N("Conv", ["x", "w"], ["y"], pads=[0, 0, 1, 1], strides=[2, 2])],
+        IMAGE,
+        {"w": weights(6, 4, 3, 3)},
+    ),
+    "conv, groups and dilations": (
+        [N("Conv", ["x", "w", "b"], ["y"], group=2, dilations=[2, 1], pads=[2, 1, 2, 1])],
+        IMAGE,
+        {"w": weights(6, 2, 3, 3), "b": weights(6)},
+    ),
+    "transposed conv, output_padding": (
+        [N("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], output_padding=[1, 1], pads=[1, 1, 1, 1])],
+        IMAGE,
+        {"w": weights(4, 3, 3, 3)},
+    ),
+    "transposed conv, more padding behind": (
+        [N("ConvTranspose", ["x", "w", "b"], ["y"], strides=[2, 2], pads=[0, 0, 1, 1])],
+        IMAGE,
+        {"w": weights(4, 3, 3, 3), "b": weights(3)},
+    ),
+    "transposed conv, more padding before": (
+        [N("ConvTranspose", ["x", "w", "b"], ["y"], strides=[2, 2], pads=[2, 1, 0, 0])],
+        IMAGE,
+        {"w": weights(4, 3, 3, 3), "b": weights(3)},
+    ),
+    "gemm, alpha and beta": (
+        [N("Gemm", ["x", "w", "b"], ["y"], alpha=0.5, beta=2.0)],
+        ROWS,
+        {"w": weights(5, 7), "b": weights(1, 7)},
+    ),
+    "gemm, transposed, a number as bias": (
+        [N("Gemm", ["x", "w", "b"], ["y"], transB=1)],
+        ROWS,
+        {"w": weights(7, 5), "b": weights(1)},
+    ),
+    "gemm, a bias for each row": (
+        [N("Gemm", ["x", "w", "b"], ["y"], transB=1)],
+        ROWS,
+        {"w": weights(7, 5), "b": weights(3, 1)},
+    ),
+    "matrix times a constant that is computed": (
+        [N("Transpose", ["w"], ["t"], perm=[1, 0]), N("MatMul", ["x", "t"], ["y"])],
+        ROWS,
+        {"w": weights(7, 5)},
+    ),
+    "a shape from sizes": (
+        [
+            N("Shape", ["x"], ["s"]),
+            N("Gather", ["s", "zero"], ["n"]),
+            N("Unsqueeze", ["n", "axes"], ["u"]),
+            N("Concat", ["u", "rest"], ["shape"], axis=0),
+            N("Reshape", ["x", "shape"], ["y"]),
+        ],
+        IMAGE,
+        {"zero": np.array(0), "axes": [0], "rest": [-1]},
+    ),
+    "slices that run backwards": (
+        [N("Slice", ["x", "a", "b", "axes", "steps"], ["y"])],
+        IMAGE,
+        {"a": [-1, 9], "b": [-(2**62), 1], "axes": [2, 3], "steps": [-1, -3]},
+    ),
+    "numbers on the left": (
+        [
+            N("Sub", ["one", "x"], ["a"]),
+            N("Div", ["one", "x"], ["b"]),
+            N("Less", ["one", "x"], ["c"]),
+            N("Where", ["c", "a", "b"], ["y"]),
+        ],
+        ROWS,
+        {"one": np.float32(0.3)},
+    ),
+    "a constant vector of one element, on a number": ([N("Add", ["x", "one"], ["y"])], {"x": ()}, {"one": [1.5]}),
+    "gather, negative and repeated": ([N("Gather", ["x", "i"], ["y"], axis=1)], ROWS, {"i": [[-1, 0], [2, 2]]}),
+    "gather, a run": ([N("Gather", ["x", "i"], ["y"], axis=1)], ROWS, {"i": [1, 2, 3]}),
+    "slopes of channels": ([N("PRelu", ["x", "s"], ["y"])], IMAGE, {"s": weights(4, 1, 1)}),
+    "slopes of columns": ([N("PRelu", ["x", "s"], ["y"])], IMAGE, {"s": weights(11)}),
+    "a constant output": ([N("Relu", ["x"], ["r"]), N("Identity", ["c"], ["y"])], ROWS, {"c": weights(2)}),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_it_computes_what_onnx_does(name: str, tmp_path: Path) -> None:
+    nodes, inputs, constants = RIGHT[name]
+    agreed(model(*nodes, inputs=inputs, constants=constants), tmp_path / "t.onnx")
+
+
+@pytest.mark.parametrize(("opset", "axes"), [(9, (1, 2)), (12, (1, 2)), (13, (1,)), (21, (1,))])
+def test_softmax_of_old_files_covers_all_axes_behind(opset: int, axes: tuple[int, ...], tmp_path: Path) -> None:
+    """Of ONNX's evaluator and ours, only ours knows the old meaning."""
+    (tmp_path / "t.onnx").write_bytes(
+        model(N("Softmax", ["x"], ["y"], axis=1), inputs={"x": (2, 3, 4)}, opset=opset).SerializeToString()
+    )
+    (x,) = (module := file_model(tmp_path / "t.onnx")).examples()
+    torch.testing.assert_close(module(x)[0], x.exp() / x.exp().sum(axes, keepdim=True))
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_recurrent_layers_are_those_of_pytorch(kind: str, direction: str, tmp_path: Path) -> None:
+    """Gates are reordered, and what the file has as one array a direction is PyTorch's parameters."""
+    order = {"LSTM": [0, 3, 1, 2], "GRU": [1, 0, 2], "RNN": [0]}[kind]  # of ONNX, in PyTorch's
+    ways = 1 + (direction == "bidirectional")
+    layer = getattr(nn, kind)(5, 4, bidirectional=ways == 2)
+
+    def stacked(*names: str) -> np.ndarray:
+        parts = []
+        for way in ("", "_reverse")[:ways]:
+            rows = [getattr(layer, f"{name}_l0{way}").detach().unflatten(0, (len(order), 4))[order] for name in names]
+            parts.append(torch.cat([row.flatten(0, 1) for row in rows]))
+        return torch.stack(parts).numpy()
+
+    constants = {"w": stacked("weight_ih"), "r": stacked("weight_hh"), "b": stacked("bias_ih", "bias_hh")}
+    attributes = {"linear_before_reset": 1} if kind == "GRU" else {}
+    node = N(kind, ["x", "w", "r", "b"], ["y", "h"], hidden_size=4, direction=direction, **attributes)
+    proto = model(node, inputs={"x": (6, 2, 5)}, constants=constants, outputs=["y", "h"])
+    (tmp_path / "t.onnx").write_bytes(proto.SerializeToString())
+    module = file_model(tmp_path / "t.onnx")
+    (x,) = module.examples()
+    y, h = layer(x.flip(0) if direction == "reverse" else x)
+    h = h[0] if kind == "LSTM" else h
+    y = (y.flip(0) if direction == "reverse" else y).unflatten(-1, (ways, 4)).transpose(1, 2)
+    for made in (module(x), module.export().module()(x)):
+        torch.testing.assert_close(made, (y, h))
+
+
+def test_an_if_with_a_constant_condition_is_its_branch(tmp_path: Path) -> None:
+    branches = {
+        f"{name}_branch": helper.make_graph(
+            [N(kind, ["x"], ["same"])], name, [], [helper.make_tensor_value_info("same", 1, None)]
+        )
+        for name, kind in (("then", "Relu"), ("else", "Neg"))
+    }
+    nodes = [
+        N("Size", ["x"], ["n"]),
+        N("Greater", ["n", "many"], ["more"]),
+        N("If", ["more"], ["y"], **branches),
+        N("If", ["no"], ["z"], **branches),
+    ]
+    constants = {"many": np.array(3), "no": np.array(False)}
+    agreed(model(*nodes, inputs=ROWS, constants=constants, outputs=["y", "z"]), tmp_path / "t.onnx")
+
+
+def test_names_of_the_file_are_in_the_program(tmp_path: Path) -> None:
+    nodes = [N("Conv", ["x", "w"], ["a"], name="/stem/conv"), N("Relu", ["a"], ["y"])]
+    path = tmp_path / "net.onnx"
+    onnx.save(model(*nodes, inputs={"x": ("N", 4, 9, 11)}, constants={"w": weights(2, 4, 3, 3)}), path)
+    calls = [node for node in load_model(path).graph.nodes if node.op == "call_function"]
+    assert [module_path(node) for node in calls] == ["_stem_conv", "of_y"]
+    assert source_line(calls[0]) == "net.onnx:1, in Conv: a = Conv(x, w)"
+
+
+def test_open_sizes_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    onnx.save(model(N("Relu", ["x"], ["y"]), inputs={"x": ("N", 3, "H", "W")}), path)
+    with pytest.raises(UsageError, match="--input-shape x=Nx3xNxN with numbers for N"):
+        load_model(path)
+    assert load_model(path, input_shapes={"x": (2, 3, 8, 8)}).module()(torch.ones(2, 3, 8, 8))[0].shape == (2, 3, 8, 8)
+
+
+def _with(change: Callable[[onnx.ModelProto], Any]) -> onnx.ModelProto:
+    proto = model(N("Conv", ["x", "w"], ["y"], name="stem"), inputs=IMAGE, constants={"w": weights(2, 4, 3, 3)})
+    change(proto)
+    return proto
+
+
+def _external(location: str, **more: str) -> onnx.ModelProto:
+    def change(proto: onnx.ModelProto) -> None:
+        tensor = proto.graph.initializer[0]
+        tensor.ClearField("raw_data")
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        for key, value in {"location": location, **more}.items():
+            tensor.external_data.add(key=key, value=value)
+
+    return _with(change)
+
+
+def _if(proto: onnx.ModelProto) -> None:
+    empty = helper.make_graph([], "g", [], [])
+    proto.graph.node.append(N("If", ["y"], ["z"], name="choice", then_branch=empty, else_branch=empty))
+
+
+REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
+    "no row": (
+        _with(lambda p: p.graph.node.append(N("NonMaxSuppression", ["y", "y"], ["z"], name="/head/nms"))),
+        r"net.onnx: NonMaxSuppression '/head/nms': no row reads this operator",
+    ),
+    "another domain": (
+        _with(lambda p: p.graph.node.append(N("Relu", ["y"], ["z"], name="own", domain="com.acme"))),
+        r"com.acme.Relu 'own': no row reads",
+    ),
+    "an attribute": (
+        _with(lambda p: p.graph.node.append(N("MaxPool", ["y"], ["z"], name="p", kernel_shape=[2, 2], spiral=1))),
+        r"MaxPool 'p': its attribute spiral = 1 is not read",
+    ),
+    "an output": (
+        _with(lambda p: p.graph.node.append(N("MaxPool", ["y"], ["z", "i"], name="p", kernel_shape=[2, 2]))),
+        r"MaxPool 'p': its output 'i' is not made",
+    ),
+    "a condition of data": (_with(_if), "If 'choice': its condition is computed while the model runs"),
+    "a shape of data": (
+        _with(lambda p: p.graph.node.append(N("Reshape", ["y", "y"], ["z"], name="r"))),
+        "Reshape 'r': its operand 'y' is computed while the model runs",
+    ),
+    "an input that nobody makes": (
+        _with(lambda p: p.graph.node.append(N("Relu", ["missing"], ["z"], name="r"))),
+        "Relu 'r' reads 'missing', which no operator before it makes",
+    ),
+    "a circle": (
+        _with(lambda p: p.graph.node.extend([N("Relu", ["b"], ["a"], name="r"), N("Relu", ["a"], ["b"])])),
+        "Relu 'r' reads 'b', which no operator before it makes",
+    ),
+    "an output that nobody makes": (
+        _with(lambda p: p.graph.output.append(helper.make_tensor_value_info("z", 1, None))),
+        "no operator makes the output 'z'",
+    ),
+    "a result made twice": (
+        _with(lambda p: p.graph.node.append(N("Relu", ["y"], ["y"], name="r"))),
+        "Relu 'r' makes 'y', which is there already",
+    ),
+    "an old opset": (_with(lambda p: setattr(p.opset_import[0], "version", 6)), "opset 6; 7 to .* are read"),
+    "a new opset": (_with(lambda p: setattr(p.opset_import[0], "version", 999)), "opset 999; 7 to .* are read"),
+    "an input that is no tensor": (
+        _with(lambda p: p.graph.input.append(helper.make_tensor_sequence_value_info("s", 1, None))),
+        "input 's' is no tensor",
+    ),
+    "a constant of strings": (
+        _with(lambda p: p.graph.initializer.append(helper.make_tensor("s", 8, [1], [b"a"]))),
+        "constant 's' has the type 8",
+    ),
+    "a constant that lacks data": (
+        _with(lambda p: p.graph.initializer[0].dims.append(2)),
+        "constant 'w' is damaged",
+    ),
+    "a constant larger than memory": (
+        _with(lambda p: p.graph.initializer[0].dims.extend([2**31, 2**31])),
+        "constant 'w' has .* elements",
+    ),
+    "a size larger than memory": (
+        _with(
+            lambda p: (
+                p.graph.initializer.append(numpy_helper.from_array(np.array([2**40]), "n")),
+                p.graph.node.append(N("ConstantOfShape", ["n"], ["z"], name="fill")),
+            )
+        ),
+        "ConstantOfShape 'fill': it makes a constant of the sizes",
+    ),
+    "data outside of the folder": (_external("../secret"), "would lie outside of the folder"),
+    "data at an absolute path": (_external("/etc/passwd"), "would lie outside of the folder"),
+    "data that is not there": (_external("weights"), "cannot be read: No such file"),
+    "data that is too short": (_external("net.onnx", length="288", offset="9999"), "has 288 bytes in .*, which has 0"),
+    "data at no place": (_external("net.onnx", offset="x"), "is no place"),
+    "data before the file": (_external("net.onnx", offset="-1"), "is no place|cannot be read"),
+    "windows that do not fit": (
+        _with(lambda p: p.graph.node[0].attribute.add(name="pads", type=7, ints=[1])),
+        "Conv 'stem': its strides",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_names_the_operator_and_the_reason(name: str, tmp_path: Path) -> None:
+    proto, why = REFUSED[name]
+    (tmp_path / "net.onnx").write_bytes(proto.SerializeToString())
+    with pytest.raises(UsageError, match=why):
+        load_model(tmp_path / "net.onnx")
+
+
+def test_damaged_files_are_errors(tmp_path: Path) -> None:
+    whole = _with(lambda p: None).SerializeToString()
+    path, draw = tmp_path / "net.onnx", np.random.default_rng(1)
+    damaged = [b"", b"\x00", b"not a model", whole[:40], whole[:-100], b"\xff" * 100]
+    for _ in range(300):
+        data = bytearray(whole)
+        for place in draw.integers(0, min(len(whole), 600), draw.integers(1, 4)):
+            data[place] = draw.integers(0, 256)
+        damaged.append(bytes(data))
+    refused = 0
+    for data in damaged:
+        path.write_bytes(data)
+        try:
+            load_model(path)
+        except UsageError:
+            refused += 1
+    assert refused > 100  # the others differ in a name or a number
