@@ -154,6 +154,28 @@ def test_elements_of_a_buffer_may_share_memory(name: str) -> None:
     assert compare(made.prepared, made.converted, [((x,), {})]).sqnr_db > 25
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda m, x: F.conv1d(x, m.kernels, m.count),
+        lambda m, x: F.conv1d(x, m.kernels * 2, m.count),
+        lambda m, x: F.conv1d(x, m.kernels) + F.conv1d(x, m.kernels, m.count).relu(),
+    ],
+)
+def test_batch_norms_join_layers_whose_weights_are_buffers(function: Callable[..., Any]) -> None:
+    norm = nn.BatchNorm1d(8)
+    norm.running_mean = torch.linspace(-1, 1, 8)
+    model = Model(lambda m, x: m.norm(function(m, x)))
+    model.norm = norm
+    model.register_buffer("kernels", torch.randn(8, 8, 3))
+    x = torch.randn(2, 8, 9)
+    program = quantized(model, x)
+    assert "batch_norm" not in str(program.converted.graph)
+    result, wanted = program.converted(x), model(x)
+    assert ((result - wanted) ** 2).sum() < 1e-2 * (wanted**2).sum()
+    assert "kernels" in dict(model.named_buffers())  # the caller's model is as it was
+
+
 def test_a_sparse_buffer_is_refused() -> None:
     model = Model(lambda m, x: m.layer(x) + m.eye.to_dense())
     model.register_buffer("eye", torch.eye(8).to_sparse())

@@ -25,8 +25,9 @@ def make_plain(module: GraphModule, rules: RuleSet, is_trained: bool = False) ->
 
     Graphs of ``torch.no_grad`` and ``torch.autocast`` become part of the module's. Buffers whose elements share memory
     get memory of their own. A layer's weight or bias that is computed from parameters, and from buffers that nothing
-    writes to, becomes a constant, unless something random is among it. Parameters and buffers that nobody reads any
-    more are removed.
+    writes to, becomes a constant, unless something random is among it. Buffers that are weights or biases become
+    parameters that do not learn, because PyTorch joins batch norms with no others. Parameters and buffers that nobody
+    reads any more are removed.
 
     Args:
         is_trained: parameters will have other numbers, so that only buffers are constant.
@@ -42,6 +43,7 @@ def make_plain(module: GraphModule, rules: RuleSet, is_trained: bool = False) ->
             _set(module, str(node.target), data.clone(memory_format=torch.contiguous_format))
     if not facts(module).loop_body:
         _fold(module, rules, is_trained)
+    _make_parameters(module, rules)
     module.recompile()
 
 
@@ -76,6 +78,18 @@ def _fold(module: GraphModule, rules: RuleSet, is_trained: bool) -> None:
             module.graph.erase_node(dead)
         if node.op == "get_attr" and not module.graph.find_nodes(op="get_attr", target=node.target):
             _remove(module, str(node.target))
+
+
+def _make_parameters(module: GraphModule, rules: RuleSet) -> None:
+    nodes = module.graph.find_nodes(op="get_attr")
+    written = {str(n.target) for node in module.graph.nodes for n in _written(node) if n.op == "get_attr"}
+    layers = {str(n.target) for n in nodes for user in n.users if is_layer(user, rules) and n in user.args[1:3]}
+    for target in sorted(layers - written):
+        owner, name = _owner(module, target)
+        data = getattr(owner, name)
+        if data.is_floating_point() and not isinstance(data, torch.nn.Parameter):
+            delattr(owner, name)
+            owner.register_parameter(name, torch.nn.Parameter(data, requires_grad=False))
 
 
 def _known(module: GraphModule, is_trained: bool) -> dict[Node, Any]:
