@@ -107,7 +107,7 @@ def prelu(node: FileNode, x: Tensor, slope: Tensor) -> Tensor:
 @ROWS.row("Softmax", "LogSoftmax", "Hardmax")
 def softmax(node: FileNode, x: Tensor) -> Tensor:
     axis, shape = axis_of(node["axis"], x.dim()), x.shape
-    if opset(node) < 13 and axis != x.dim() - 1:  # over all axes from this one on
+    if opset(node) < 13 and any(n != 1 for n in shape[axis + 1 :]):  # over all axes from this one on
         x = x.flatten(axis)
     if node.kind == "Hardmax":
         first = x.argmax(axis, keepdim=True)
@@ -115,4 +115,4 @@ def softmax(node: FileNode, x: Tensor) -> Tensor:
         made = (places == first).to(x.dtype)
     else:
         made = torch.softmax(x, axis) if node.kind == "Softmax" else torch.log_softmax(x, axis)
-    return made.reshape(shape)
+    return made if made.shape == shape else made.reshape(shape)
