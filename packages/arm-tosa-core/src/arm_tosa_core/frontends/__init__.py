@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
 #: The module that reads the files of a suffix.
-FORMATS: dict[str, str] = {".onnx": ".onnx"}
+FORMATS: dict[str, str] = {".onnx": ".onnx", ".tflite": ".tflite"}
 
 
 def load_model(path: str | Path, *, input_shapes: Mapping[str, Sequence[int]] | None = None) -> ExportedProgram:

@@ -77,12 +77,19 @@ class FileInput:
 
 @dataclass(frozen=True)
 class FileGraph:
-    """What a reader found in a file: operators in an order in which each can run, and the constants that they read."""
+    """What a reader found in a file: operators in an order in which each can run, and the constants that they read.
+
+    Args:
+        states: what stays from call to call, by a name that operators read: what it is before the first.
+        writes: the tensor that each of them, by name, is behind a call.
+    """
 
     inputs: tuple[FileInput, ...]
     outputs: tuple[str, ...]
     nodes: tuple[FileNode, ...]
     constants: Mapping[str, Tensor]
+    states: Mapping[str, Tensor] = field(default_factory=dict)
+    writes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -171,6 +178,7 @@ class FileModel(nn.Module):
         self._require_rows(graph.nodes, rows)
         self._places: dict[str, str] = {}  # of constants: name in the file to name of the buffer
         self._operators: list[tuple[str, FileNode, tuple[str, ...]]] = []  # the last: the tensors that it reads
+        self._writes = {name: value for name, value in graph.writes.items() if name in graph.states}
         self._build(graph, rows)
         self._name_arguments()
         self.eval()
@@ -184,7 +192,10 @@ class FileModel(nn.Module):
             results = getattr(self, attribute)(*(values[name] for name in reads))
             values.update(zip(node.outputs, results, strict=False))
             values[""] = None
-        return tuple(_tensor(values[name]) for name in self.outputs)
+        results = tuple(_tensor(values[name]) for name in self.outputs)
+        for state, name in self._writes.items():
+            self.get_buffer(self._places[state]).copy_(_tensor(values[name]))
+        return results
 
     def examples(self) -> tuple[Tensor, ...]:
         """Inputs of the right sizes and types: the same random numbers each time, zeros where they are integers."""
@@ -229,6 +240,9 @@ class FileModel(nn.Module):
         """Walks the operators once with constants as they are and all else without numbers (on the device ``meta``)."""
         values: dict[str, Tensor | None] = {"": None, **graph.constants}
         values.update({one.name: torch.empty(one.sizes, dtype=one.dtype, device="meta") for one in self.inputs})
+        for name, start in graph.states.items():
+            self._keep(name, start.clone())
+            values[name] = torch.empty_like(start, device="meta")
         waiting = list(reversed(graph.nodes))
         while waiting:
             node = waiting.pop()
@@ -264,7 +278,7 @@ class FileModel(nn.Module):
             self.add_module(attribute, operator)
             reads = tuple("" if value is None else name for name, value in zip(node.inputs, read, strict=True))
             self._operators.append((attribute, node, reads))
-        for name in self.outputs:
+        for name in (*self.outputs, *self._writes.values()):
             value = values.get(name)
             if value is None:
                 raise UsageError(f"{self.file}: no operator makes the output {name!r}")

@@ -1,0 +1,251 @@
+"""Operators that only move numbers, or make them from sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ...support.errors import require
+from ..file_model import FileNode
+from .rows import ROWS, channels_first, channels_last, fused
+
+
+@ROWS.row("SHAPE")
+def shape(node: FileNode, x: Tensor) -> Tensor:
+    return torch.tensor(x.shape, dtype=node["dtypes"][0])
+
+
+@ROWS.row("RESHAPE", numbers=(1,))
+def reshape(node: FileNode, x: Tensor, sizes: list[int] | None = None) -> Tensor:
+    sizes = node["shape"] if sizes is None else sizes
+    require(sizes is not None, "it has no sizes")
+    return x.reshape(sizes)
+
+
+@ROWS.row("SQUEEZE")
+def squeeze(node: FileNode, x: Tensor) -> Tensor:
+    return x.squeeze(tuple(node["axes"])) if node["axes"] else x.squeeze()
+
+
+@ROWS.row("EXPAND_DIMS", numbers=(1,))
+def expand_dims(node: FileNode, x: Tensor, axis: int | list[int]) -> Tensor:
+    return x.unsqueeze(axis[0] if isinstance(axis, list) else axis)
+
+
+@ROWS.row("TRANSPOSE", numbers=(1,))
+def transpose(node: FileNode, x: Tensor, order: list[int]) -> Tensor:
+    return x.permute(order)
+
+
+@ROWS.row("CONCATENATION")
+def concatenation(node: FileNode, *parts: Tensor) -> Tensor:
+    return fused(node, torch.cat(parts, node["axis"]))
+
+
+@ROWS.row("PACK")
+def pack(node: FileNode, *parts: Tensor) -> Tensor:
+    return torch.stack(parts, node["axis"])
+
+
+@ROWS.row("UNPACK")
+def unpack(node: FileNode, x: Tensor) -> Sequence[Tensor]:
+    return x.unbind(node["axis"])
+
+
+@ROWS.row("SPLIT", numbers=(0,))
+def split(node: FileNode, axis: int | list[int], x: Tensor) -> Sequence[Tensor]:
+    return x.chunk(node["count"], axis[0] if isinstance(axis, list) else axis)
+
+
+@ROWS.row("SPLIT_V", numbers=(1, 2))
+def split_v(node: FileNode, x: Tensor, sizes: list[int], axis: int | list[int]) -> Sequence[Tensor]:
+    axis = axis[0] if isinstance(axis, list) else axis
+    rest = x.shape[axis] - sum(size for size in sizes if size >= 0)
+    return torch.split(x, [rest if size < 0 else size for size in sizes], axis)
+
+
+@ROWS.row("SLICE", numbers=(1, 2))
+def slice_(node: FileNode, x: Tensor, begin: list[int], size: list[int]) -> Tensor:
+    return x[tuple(slice(b, None if n < 0 else b + n) for b, n in zip(begin, size, strict=True))]
+
+
+@ROWS.row("STRIDED_SLICE", numbers=(1, 2, 3))
+def strided_slice(node: FileNode, x: Tensor, begin: list[int], end: list[int], strides: list[int]) -> Tensor:
+    """As of NumPy: a bit of a mask is for the entry at its place."""
+
+    def masked(mask: str, place: int) -> bool:
+        return bool(node[mask] >> place & 1)
+
+    index: list[Any] = []
+    turned: list[int] = []  # axes, which PyTorch slices forwards alone
+    axis, added = 0, sum(masked("new_axis_mask", place) for place in range(len(begin)))
+    for place, (b, e, step) in enumerate(zip(begin, end, strides, strict=True)):
+        if masked("ellipsis_mask", place):
+            index.append(Ellipsis)
+            axis += x.dim() - (len(begin) - 1 - added)
+        elif masked("new_axis_mask", place):
+            index.append(None)
+        elif masked("shrink_axis_mask", place):
+            index.append(b)
+            axis += 1
+        else:
+            require(step != 0, "it has the stride 0")
+            size = x.shape[axis]
+            stop = b + e if node["offset"] else e
+            first, last, step = slice(
+                None if masked("begin_mask", place) else b, None if masked("end_mask", place) else stop, step
+            ).indices(size)
+            if step < 0:
+                turned.append(axis)
+                first, last, step = size - 1 - first, size - 1 - last, -step
+            index.append(slice(first, max(first, last), step))
+            axis += 1
+    return (x.flip(turned) if turned else x)[tuple(index)]
+
+
+@ROWS.row("PAD", "PADV2", numbers=(1, 2))
+def pad(node: FileNode, x: Tensor, padding: list[list[int]], value: float | list[float] = 0.0) -> Tensor:
+    value = value[0] if isinstance(value, list) else value
+    return F.pad(x, [n for pair in reversed(padding) for n in pair], value=value)
+
+
+@ROWS.row("MIRROR_PAD", numbers=(1,))
+def mirror_pad(node: FileNode, x: Tensor, padding: list[list[int]]) -> Tensor:
+    border = 1 if node["mode"] == 0 else 0  # REFLECT does not repeat the border
+    for axis, (before, after) in enumerate(padding):
+        size = x.shape[axis]
+        parts = [x.narrow(axis, border, before).flip(axis)] if before else []
+        parts.append(x)
+        parts += [x.narrow(axis, size - border - after, after).flip(axis)] if after else []
+        x = torch.cat(parts, axis) if len(parts) > 1 else x
+    return x
+
+
+@ROWS.row("TILE", numbers=(1,))
+def tile(node: FileNode, x: Tensor, times: list[int]) -> Tensor:
+    return x.repeat(times)
+
+
+@ROWS.row("BROADCAST_TO", numbers=(1,))
+def broadcast_to(node: FileNode, x: Tensor, sizes: list[int]) -> Tensor:
+    return x.expand(sizes)
+
+
+@ROWS.row("FILL", numbers=(0,))
+def fill(node: FileNode, sizes: list[int], value: Tensor) -> Tensor:
+    return value.expand(sizes)
+
+
+@ROWS.row("RANGE", numbers=(0, 1, 2))
+def range_(node: FileNode, start: float, end: float, step: float) -> Tensor:
+    require(step != 0 and (end - start) / step < 2**24, "it has more numbers than a model uses")
+    return torch.arange(start, end, step, dtype=node["dtypes"][0])
+
+
+@ROWS.row("REVERSE_V2", numbers=(1,))
+def reverse(node: FileNode, x: Tensor, axes: list[int]) -> Tensor:
+    return x.flip(axes)
+
+
+@ROWS.row("GATHER")
+def gather(node: FileNode, x: Tensor, places: Tensor) -> Tensor:
+    require(node["batch_dims"] == 0, "it gathers in each batch by itself")
+    axis = node["axis"] % x.dim()
+    if places.dim() == 1:
+        return x.index_select(axis, places)
+    found = x.index_select(axis, places.reshape(-1))
+    return found.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+
+
+@ROWS.row("GATHER_ND")
+def gather_nd(node: FileNode, x: Tensor, places: Tensor) -> Tensor:
+    return x[tuple(places.long().unbind(-1))]
+
+
+@ROWS.row("EMBEDDING_LOOKUP")
+def embedding_lookup(node: FileNode, places: Tensor, table: Tensor) -> Tensor:
+    return table.index_select(0, places)
+
+
+@ROWS.row("ONE_HOT", numbers=(1,))
+def one_hot(node: FileNode, places: Tensor, depth: int, on: Tensor, off: Tensor) -> Tensor:
+    axis = node["axis"] if node["axis"] >= 0 else places.dim()
+    sizes = [1] * (places.dim() + 1)
+    sizes[axis] = depth
+    return torch.where(places.unsqueeze(axis) == torch.arange(depth, dtype=places.dtype).reshape(sizes), on, off)
+
+
+@ROWS.row("DEPTH_TO_SPACE")
+def depth_to_space(node: FileNode, x: Tensor) -> Tensor:
+    n, height, width, channels = x.shape
+    b = node["block"]
+    parts = x.reshape(n, height, width, b, b, channels // (b * b)).permute(0, 1, 3, 2, 4, 5)
+    return parts.reshape(n, height * b, width * b, channels // (b * b))
+
+
+@ROWS.row("SPACE_TO_DEPTH")
+def space_to_depth(node: FileNode, x: Tensor) -> Tensor:
+    n, height, width, channels = x.shape
+    b = node["block"]
+    parts = x.reshape(n, height // b, b, width // b, b, channels).permute(0, 1, 3, 2, 4, 5)
+    return parts.reshape(n, height // b, width // b, channels * b * b)
+
+
+@ROWS.row("SPACE_TO_BATCH_ND", numbers=(1, 2))
+def space_to_batch(node: FileNode, x: Tensor, block: list[int], padding: list[list[int]]) -> Tensor:
+    around = [n for pair in reversed(padding) for n in pair]
+    x = F.pad(x, [0, 0] * (x.dim() - 1 - len(block)) + around)
+    inner = [part for size, b in zip(x.shape[1:], block, strict=False) for part in (size // b, b)]
+    rest, count = x.shape[1 + len(block) :], len(block)
+    order = [*range(2, 2 * count + 1, 2), 0, *range(1, 2 * count + 1, 2)]
+    parts = x.reshape(x.shape[0], *inner, *rest).permute(*order, *range(2 * count + 1, 2 * count + 1 + len(rest)))
+    return parts.reshape(x.shape[0] * math.prod(block), *inner[::2], *rest)
+
+
+@ROWS.row("BATCH_TO_SPACE_ND", numbers=(1, 2))
+def batch_to_space(node: FileNode, x: Tensor, block: list[int], crops: list[list[int]]) -> Tensor:
+    count, rest = len(block), x.shape[1 + len(block) :]
+    sizes, batch = x.shape[1 : 1 + count], x.shape[0] // math.prod(block)
+    order = [count, *[axis for i in range(count) for axis in (count + 1 + i, i)]]
+    parts = x.reshape(*block, batch, *sizes, *rest).permute(*order, *range(2 * count + 1, 2 * count + 1 + len(rest)))
+    x = parts.reshape(batch, *(size * b for size, b in zip(sizes, block, strict=True)), *rest)
+    for axis, (before, after) in enumerate(crops, 1):
+        x = x.narrow(axis, before, x.shape[axis] - before - after)
+    return x
+
+
+@ROWS.row("RESIZE_BILINEAR", numbers=(1,))
+def resize_bilinear(node: FileNode, x: Tensor, size: list[int]) -> Tensor:
+    if list(x.shape[1:3]) == size:
+        return x
+    if node["align_corners"] or node["half_pixel_centers"]:
+        y = F.interpolate(channels_first(x), size, mode="bilinear", align_corners=node["align_corners"])
+        return channels_last(y)
+    # pixels of the result begin where those of the image do, as align_corners has it with the last row and column again
+    height, width = x.shape[1:3]
+    require(size[0] % height == 0 and size[1] % width == 0, f"it resizes {height}x{width} to {size[0]}x{size[1]}")
+    down, across = size[0] // height, size[1] // width
+    more = F.pad(channels_first(x), (0, int(across > 1), 0, int(down > 1)), mode="replicate")
+    whole = [(n - 1) * s + 1 for n, s in zip(more.shape[2:], (down, across), strict=True)]
+    return channels_last(F.interpolate(more, whole, mode="bilinear", align_corners=True)[:, :, : size[0], : size[1]])
+
+
+@ROWS.row("RESIZE_NEAREST_NEIGHBOR", numbers=(1,))
+def resize_nearest(node: FileNode, x: Tensor, size: list[int]) -> Tensor:
+    for axis, new in ((1, size[0]), (2, size[1])):
+        old, places = x.shape[axis], torch.arange(new, dtype=torch.float64)
+        if node["align_corners"] and new > 1:
+            chosen = torch.floor(places * ((old - 1) / (new - 1)) + 0.5)
+        else:
+            chosen = torch.floor((places + 0.5 * node["half_pixel_centers"]) * (old / new))
+        if new % old == 0 and torch.equal(chosen, torch.arange(new).div(new // old, rounding_mode="floor").double()):
+            continue
+        x = x.index_select(axis, chosen.clamp(0, old - 1).long())
+    if list(x.shape[1:3]) == size:
+        return x
+    return channels_last(F.interpolate(channels_first(x), size, mode="nearest"))

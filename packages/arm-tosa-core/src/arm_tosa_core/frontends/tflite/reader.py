@@ -1,0 +1,336 @@
+"""Reads a ``.tflite`` file into a ``FileGraph``.
+
+The integers of a quantized file stay integers between operators, which compute with real numbers: a tensor that an
+operator reads is dequantized, and what it makes is quantized, with the file's scales. This is the form in which PyTorch
+leaves a quantized program. Where no result of an operator is quantized, its constants are real numbers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...support.errors import UsageError
+from ...support.foreign import index, printable, sizes
+from ..file_model import FileGraph, FileInput, FileNode
+from . import operators
+from .constants import KINDS, constant
+from .flatbuffer import Table
+from .rows import ROWS
+
+_IDENTIFIER = b"TFL3"
+#: Graphs that call each other; no converter makes as many.
+_NESTING = 32
+#: Operators with all those of graphs that are called; no model has as many.
+_OPERATORS = 1 << 17
+#: Operators of this kind add a constant to sums of products, whose scale it has.
+_WITH_BIAS = {
+    "CONV_2D": (0, 1, 2),
+    "DEPTHWISE_CONV_2D": (0, 1, 2),
+    "FULLY_CONNECTED": (0, 1, 2),
+    "TRANSPOSE_CONV": (2, 1, 3),
+    "CUSTOM Convolution2DTransposeBias": (0, 1, 2),
+}
+_RANGES = {
+    torch.int8: (-128, 127),
+    torch.uint8: (0, 255),
+    torch.int16: (-32768, 32767),
+    torch.int32: (-(2**31), 2**31 - 1),
+}
+
+
+@dataclass(frozen=True)
+class _Quantization:
+    """How integers stand for real numbers."""
+
+    scales: tuple[float, ...]
+    zeros: tuple[int, ...]
+    axis: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    name: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    quantization: _Quantization | None
+    constant: torch.Tensor | None
+    variable: bool
+
+
+@dataclass(frozen=True)
+class _Operator:
+    kind: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Graph:
+    tensors: list[_Tensor]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    operators: list[_Operator]
+
+
+def read(path: Path) -> FileGraph:
+    """The graph in the file.
+
+    Raises:
+        UsageError: it is no ``.tflite`` file, or damaged.
+        OSError: it cannot be read.
+    """
+    return parse(path.read_bytes(), printable(path.name))
+
+
+def parse(data: bytes, file: str) -> FileGraph:
+    """The graph in a file's bytes."""
+    if data[4:8] != _IDENTIFIER:
+        raise UsageError(f'{file} is not a .tflite file: the file identifier "TFL3" is missing')
+    try:
+        graphs = list(_graphs(data))
+        if not graphs:
+            raise UsageError("it has no graph")
+        return _Maker(graphs).made()
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from error
+    except (struct.error, ValueError, OverflowError, MemoryError) as error:
+        raise UsageError(f"{file} is damaged or cut short: copy it again, or make it again") from error
+
+
+def _graphs(data: bytes) -> Iterator[_Graph]:
+    root = Table.root(data)
+    codes = [max(table.number(3), table.number(0, "b")) for table in root.children(1)]
+    kinds = [operators.name(code) for code in codes]
+    for place, table in enumerate(root.children(1)):
+        if kinds[place] == "CUSTOM":
+            kinds[place] = f"CUSTOM {printable(table.text(1))}"
+    buffers = root.children(4)
+    names: set[str] = {""}
+    for table in root.children(2):
+        tensors = [_tensor(data, one, buffers, names) for one in table.children(0)]
+        count = len(tensors)
+        inputs, outputs = (tuple(index(i, count, "the tensor") for i in table.integers(field)) for field in (1, 2))
+        yield _Graph(tensors, inputs, outputs, [_operator(one, kinds, tensors) for one in table.children(3)])
+
+
+def _tensor(data: bytes, table: Table, buffers: list[Table], names: set[str]) -> _Tensor:
+    name = printable(table.text(3)) or f"tensor {len(names)}"
+    while name in names:
+        name += "'"
+    names.add(name)
+    kind = table.number(1, "b")
+    if kind not in KINDS:
+        raise UsageError(f"the tensor {name!r} has the type {kind}, which is not known")
+    shape = table.integers(0)
+    open_sizes = table.integers(7) or shape
+    sizes(shape, f"the tensor {name!r}")
+    dtype = KINDS[kind].dtype
+    buffer = buffers[index(table.number(2, "I"), len(buffers), f"the buffer of {name!r}")]
+    known = constant(data, buffer, table, KINDS[kind], name)
+    quantization = _quantization(table.child(4), dtype, shape, KINDS[kind].bits, name)
+    if known is not None and dtype == torch.uint8 and quantization is not None:  # constants are signed
+        known, dtype = (known.to(torch.int16) - 128).to(torch.int8), torch.int8
+        quantization = replace(quantization, zeros=tuple(z - 128 for z in quantization.zeros), low=-128, high=127)
+    return _Tensor(
+        name,
+        tuple(open_sizes) if len(open_sizes) == len(shape) else tuple(shape),
+        dtype,
+        quantization,
+        known,
+        table.number(5, "?", False),
+    )
+
+
+def _quantization(
+    table: Table | None, dtype: torch.dtype, shape: Sequence[int], bits: int, name: str
+) -> _Quantization | None:
+    scales = () if table is None else tuple(table.array(2, "f").tolist())
+    if table is None or not scales or dtype not in _RANGES:
+        return None
+    zeros = tuple(table.integers(3, "q")) or (0,) * len(scales)
+    zeros = zeros * len(scales) if len(zeros) == 1 else zeros
+    axis = index(table.number(6), max(len(shape), 1), f"the axis of scales of {name!r}")
+    if table.number(4, "B") or len(zeros) != len(scales) or (len(scales) > 1 and len(scales) != shape[axis]):
+        raise UsageError(
+            f"the tensor {name!r} has {len(scales)} scales and {len(zeros)} zero points, or scales of blocks"
+        )
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if bits < 8 else _RANGES[dtype]
+    return _Quantization(scales, zeros, axis, low, high)
+
+
+def _operator(table: Table, kinds: list[str], tensors: list[_Tensor]) -> _Operator:
+    kind = kinds[index(table.number(0, "I"), len(kinds), "the operator code")]
+    inputs = tuple(
+        i if i == -1 else index(i, len(tensors), f"an input of {kind}: the tensor") for i in table.integers(1)
+    )
+    outputs = tuple(index(i, len(tensors), f"an output of {kind}: the tensor") for i in table.integers(2))
+    attributes = operators.options(kind, table.child(4))
+    if table.has(5):
+        attributes["custom"] = table.array(5, "B").tobytes()
+    return _Operator(kind, inputs, outputs, attributes)
+
+
+class _Maker:
+    """Makes the graph of the file's operators, those of graphs that they call, and what quantizes between them."""
+
+    def __init__(self, graphs: list[_Graph]) -> None:
+        self._graphs = graphs
+        self._nodes: list[FileNode] = []
+        self._constants: dict[str, torch.Tensor] = {}
+        self._dequantized: set[str] = set()
+        self._variables: dict[str, str] = {}  # by name of a variable: the tensor that it is now
+        self._starts: dict[str, torch.Tensor] = {}  # what variables are before the first call
+
+    def made(self) -> FileGraph:
+        main = self._graphs[0]
+        self._walk(main)
+        inputs = tuple(FileInput(t.name, t.shape, t.dtype) for t in (main.tensors[i] for i in main.inputs))
+        outputs = tuple(main.tensors[i].name for i in main.outputs)
+        writes = {name: now for name, now in self._variables.items() if now != name}
+        return FileGraph(inputs, outputs, tuple(self._nodes), self._constants, self._starts, writes)
+
+    def _walk(self, graph: _Graph, depth: int = 0) -> None:
+        if depth > _NESTING or len(self._nodes) > _OPERATORS:
+            raise UsageError("its graphs call each other without end")
+        self._constants.update({t.name: t.constant for t in graph.tensors if t.constant is not None})
+        handles: dict[int, str] = {}  # the variable of a resource
+        for one in graph.operators:
+            if one.kind == "VAR_HANDLE":
+                handles[one.outputs[0]] = f"{printable(one.attributes['shared_name'])} (variable)"
+            elif one.kind == "READ_VARIABLE":
+                self._read(handles.get(one.inputs[0], ""), graph.tensors[one.outputs[0]])
+            elif one.kind == "ASSIGN_VARIABLE":
+                self._variables[handles.get(one.inputs[0], "")] = graph.tensors[one.inputs[1]].name
+            elif one.kind == "CALL_ONCE":
+                self._start(self._graphs[index(one.attributes["graph"], len(self._graphs), "the graph")])
+            elif one.kind == "IF":
+                self._if(graph, one, depth)
+            else:
+                self._operator(graph, one)
+
+    def _read(self, variable: str, result: _Tensor) -> None:
+        if variable not in self._variables:
+            raise UsageError(f"READ_VARIABLE {result.name!r}: the variable has no number before it is read")
+        self._add(result.name, "same", (self._variables[variable],), (result.name,), {})
+
+    def _start(self, graph: _Graph) -> None:
+        """Gives variables the constants that a graph assigns, which runs once before the first call."""
+        before = len(self._nodes)
+        self._walk(graph, 1)
+        for name, now in self._variables.items():
+            if now not in self._constants or len(self._nodes) > before:
+                raise UsageError(f"{name}: it starts with numbers that are computed")
+            self._starts[name] = self._constants[now]
+        self._variables = {name: name for name in self._variables}
+
+    def _if(self, graph: _Graph, one: _Operator, depth: int) -> None:
+        """Both graphs are computed; the condition chooses among their results."""
+        condition, *operands = (graph.tensors[i].name for i in one.inputs)
+        branches, variables = [], dict(self._variables)
+        for key in ("then_graph", "else_graph"):
+            branch = self._graphs[index(one.attributes[key], len(self._graphs), "the graph")]
+            again = f" ({len(self._nodes)})"  # a graph may be called twice
+            branch = replace(branch, tensors=[replace(t, name=t.name + again) for t in branch.tensors])
+            for i, operand in zip(branch.inputs, operands, strict=True):
+                self._add(branch.tensors[i].name, "same", (operand,), (branch.tensors[i].name,), {})
+            self._walk(branch, depth + 1)
+            branches.append([branch.tensors[i].name for i in branch.outputs])
+        if self._variables != variables:
+            raise UsageError("IF writes variables in one of its graphs")
+        for i, *results in zip(one.outputs, *branches, strict=True):
+            name = graph.tensors[i].name
+            self._add(name, "choose", (condition, *results), (name,), {})
+
+    def _operator(self, graph: _Graph, one: _Operator) -> None:
+        operands = [None if i < 0 else graph.tensors[i] for i in one.inputs]
+        results = [graph.tensors[i] for i in one.outputs]
+        name = results[0].name if results else one.kind
+        if any(result.quantization and len(result.quantization.scales) > 1 for result in results if _is_real(result)):
+            raise UsageError(f"{one.kind} {name!r} makes a tensor with a scale per channel")
+        integers = any(t is not None and t.constant is None and _is_real(t) for t in operands)
+        integers = integers or (one.kind != "QUANTIZE" and any(map(_is_real, results)))
+        numbers = ROWS[one.kind].numbers if one.kind in ROWS else frozenset()
+        reads = [
+            "" if t is None else self._real(t, integers and place not in numbers) for place, t in enumerate(operands)
+        ]
+        if one.kind in _WITH_BIAS:
+            self._bias(operands, reads, *_WITH_BIAS[one.kind])
+        makes = [f"{t.name} (real)" if _is_real(t) else t.name for t in results]
+        attributes = {**one.attributes, "dtypes": tuple(t.dtype for t in results)}
+        if integers:
+            attributes["scales"] = tuple(t.quantization.scales[0] if t and t.quantization else None for t in operands)
+            attributes["bits"] = tuple(t.dtype.itemsize * 8 if t else 0 for t in operands)
+        self._add(name, one.kind, tuple(reads), tuple(makes), attributes)
+        for result, made in zip(results, makes, strict=True):
+            if (q := result.quantization) is not None and made != result.name:
+                ends = {"scale": q.scales[0], "zero": q.zeros[0], "low": q.low, "high": q.high, "dtype": result.dtype}
+                self._add(name, "quantize", (made,), (result.name,), ends)
+
+    def _real(self, tensor: _Tensor, keep: bool) -> str:
+        """The name of the real numbers of a tensor that an operator reads.
+
+        Args:
+            keep: a constant's integers stay in the program.
+        """
+        q = tensor.quantization
+        if q is None or not _is_real(tensor):
+            return tensor.name
+        if tensor.constant is not None and not keep:
+            name = f"{tensor.name} (real)"
+            self._constants[name] = _dequantized(tensor.constant, q)
+            return name
+        name = f"{tensor.name} (dequantized)"
+        if name in self._dequantized:
+            return name
+        self._dequantized.add(name)
+        attributes: dict[str, Any] = {"low": q.low, "high": q.high}
+        reads: tuple[str, ...] = (tensor.name,)
+        if len(q.scales) > 1:
+            attributes["axis"] = q.axis
+            reads = (tensor.name, f"{tensor.name} (scales)", f"{tensor.name} (zeros)")
+            self._constants[reads[1]] = torch.tensor(q.scales)
+            self._constants[reads[2]] = torch.tensor(q.zeros)
+        else:
+            attributes |= {"scale": q.scales[0], "zero": q.zeros[0]}
+        self._add(tensor.name, "dequantize", reads, (name,), attributes)
+        return name
+
+    def _bias(self, operands: list[_Tensor | None], reads: list[str], image: int, weight: int, bias: int) -> None:
+        """A bias of integers becomes one of real numbers: its scale is that of the products."""
+        x, w, b = (operands[i] if i < len(operands) else None for i in (image, weight, bias))
+        if b is None or b.dtype not in (torch.int32, torch.int64):
+            return
+        if b.constant is None or not (x and w and x.quantization and w.quantization):
+            raise UsageError(f"the bias {b.name!r} is no constant, or has integers where its layer has none")
+        scales = np.array(w.quantization.scales) * x.quantization.scales[0]
+        name = f"{b.name} (real)"
+        self._constants[name] = torch.from_numpy((b.constant.numpy() * scales).astype(np.float32))
+        reads[bias] = name
+
+    def _add(
+        self, name: str, kind: str, inputs: tuple[str, ...], outputs: tuple[str, ...], attributes: dict[str, Any]
+    ) -> None:
+        self._nodes.append(FileNode(name, kind, inputs, outputs, len(self._nodes) + 1, attributes))
+
+
+def _is_real(tensor: _Tensor) -> bool:
+    """Whether its integers stand for real numbers."""
+    return tensor.quantization is not None and tensor.dtype in (torch.int8, torch.uint8, torch.int16)
+
+
+def _dequantized(integers: torch.Tensor, q: _Quantization) -> torch.Tensor:
+    shape = [1] * integers.dim()
+    if len(q.scales) > 1:
+        shape[q.axis] = len(q.scales)
+    scales, zeros = torch.tensor(q.scales).reshape(shape), torch.tensor(q.zeros).reshape(shape)
+    return ((integers - zeros) * scales).to(torch.float32)

@@ -1,0 +1,63 @@
+"""Reductions, searches, and transforms over an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..file_model import FileNode
+from .rows import ROWS
+
+
+def _axes(axes: int | list[int]) -> list[int]:
+    return axes if isinstance(axes, list) else [axes]
+
+
+for _kind, _function in {
+    "MEAN": torch.mean,
+    "SUM": torch.sum,
+    "REDUCE_MAX": torch.amax,
+    "REDUCE_MIN": torch.amin,
+}.items():
+    ROWS.row(_kind, numbers=(1,))(
+        lambda node, x, axes, _function=_function: _function(x, _axes(axes), keepdim=node["keep_dims"]).to(x.dtype)
+    )
+
+
+_OVER_ONE_AXIS: dict[str, Any] = {"REDUCE_PROD": torch.prod, "REDUCE_ANY": torch.any, "REDUCE_ALL": torch.all}
+
+
+@ROWS.row("REDUCE_PROD", "REDUCE_ANY", "REDUCE_ALL", numbers=(1,))
+def one_axis_each(node: FileNode, x: Tensor, axes: int | list[int]) -> Tensor:
+    for axis in sorted((axis % x.dim() for axis in _axes(axes)), reverse=True):
+        x = _OVER_ONE_AXIS[node.kind](x, axis, keepdim=node["keep_dims"]).to(x.dtype)
+    return x
+
+
+@ROWS.row("ARG_MAX", "ARG_MIN", numbers=(1,))
+def arg_max(node: FileNode, x: Tensor, axis: int | list[int]) -> Tensor:
+    function = torch.argmax if node.kind == "ARG_MAX" else torch.argmin
+    return function(x, _axes(axis)[0]).to(node["dtypes"][0])
+
+
+@ROWS.row("TOPK_V2", numbers=(1,))
+def topk(node: FileNode, x: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    values, places = torch.topk(x, count)
+    return values, places.to(node["dtypes"][1])
+
+
+@ROWS.row("CUMSUM", numbers=(1,))
+def cumsum(node: FileNode, x: Tensor, axis: int | list[int]) -> Tensor:
+    (axis,) = _axes(axis)
+    turned = x.flip(axis) if node["reverse"] else x
+    total = torch.cumsum(turned, axis, dtype=x.dtype)
+    total = total - turned if node["exclusive"] else total
+    return total.flip(axis) if node["reverse"] else total
+
+
+@ROWS.row("RFFT2D", numbers=(1,))
+def rfft2d(node: FileNode, x: Tensor, sizes: list[int]) -> Tensor:
+    made: Tensor = torch.fft.rfft(x, sizes[1]) if sizes[0] == x.shape[-2] == 1 else torch.fft.rfft2(x, sizes)
+    return made

@@ -1,0 +1,83 @@
+"""The rows of TFLite, and what many of them share. Rows compute with real numbers, in the file's order of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ...compat.torch import register_quantized_decomposed
+from ...support.errors import require
+from ..file_model import FileNode, Rows
+
+ROWS = Rows()
+register_quantized_decomposed()
+
+_ACTIVATIONS: dict[int, Callable[[Tensor], Tensor]] = {
+    0: lambda x: x,
+    1: F.relu,
+    2: lambda x: torch.clamp(x, -1, 1),
+    3: F.relu6,
+    4: torch.tanh,
+}
+
+
+def fused(node: FileNode, x: Tensor) -> Tensor:
+    """The result behind the activation that the operator has for an option."""
+    require(node["activation"] in _ACTIVATIONS, f"its activation {node['activation']} is not known")
+    return _ACTIVATIONS[node["activation"]](x)
+
+
+def channels_first(x: Tensor) -> Tensor:
+    return x.permute(0, 3, 1, 2)
+
+
+def channels_last(x: Tensor) -> Tensor:
+    return x.permute(0, 2, 3, 1)
+
+
+def wide(x: Tensor, most: float) -> Tensor:
+    """An intermediate result, up to ``most`` from 0, in integers with 16 bits."""
+    return _rounded(x, most / 32767, 0, torch.int16)
+
+
+def narrow(x: Tensor, scale: float, zero: int) -> Tensor:
+    """An intermediate result in integers with 8 bits."""
+    return _rounded(x, scale, zero, torch.int8)
+
+
+def _rounded(x: Tensor, scale: float, zero: int, dtype: torch.dtype) -> Tensor:
+    ends = torch.iinfo(dtype)
+    integers = torch.ops.quantized_decomposed.quantize_per_tensor(x, scale, zero, ends.min, ends.max, dtype)
+    return torch.ops.quantized_decomposed.dequantize_per_tensor(integers, scale, zero, ends.min, ends.max, dtype)  # type: ignore[no-any-return]
+
+
+# Integers of a file stand for real numbers. The reader puts these around the operators.
+
+
+@ROWS.row("same")
+def same(node: FileNode, x: Tensor) -> Tensor:
+    """What a variable is, or a graph that is called reads."""
+    return x
+
+
+@ROWS.row("choose")
+def choose(node: FileNode, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return torch.where(condition, x, y)
+
+
+@ROWS.row("quantize")
+def quantize(node: FileNode, x: Tensor) -> Tensor:
+    low, high, dtype = node["low"], node["high"], node["dtype"]
+    return torch.ops.quantized_decomposed.quantize_per_tensor(x, node["scale"], node["zero"], low, high, dtype)  # type: ignore[no-any-return]
+
+
+@ROWS.row("dequantize", folds=False)
+def dequantize(node: FileNode, x: Tensor, scales: Tensor | None = None, zeros: Tensor | None = None) -> Tensor:
+    low, high, dtype = node["low"], node["high"], x.dtype
+    quantized = torch.ops.quantized_decomposed
+    if scales is None:
+        return quantized.dequantize_per_tensor(x, node["scale"], node["zero"], low, high, dtype)  # type: ignore[no-any-return]
+    return quantized.dequantize_per_channel(x, scales, zeros, node["axis"], low, high, dtype)  # type: ignore[no-any-return]

@@ -1,0 +1,157 @@
+"""Files of TFLite as programs: their integers, variables and branches, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from cli_kit import error, ok
+
+from arm_ethosu import EthosUCompileSpec
+from arm_tosa_core import UsageError, load_model
+from arm_tosa_core.lowering.exported_program import is_quantized
+from arm_tosa_core.testing.harness import Execution, left_outside
+from tflite_files import G, Op, T, image_network, int8, int32, tflite
+
+
+def saved(folder: Path, *graphs: G) -> Path:
+    path = folder / "net.tflite"
+    path.write_bytes(tflite(*graphs))
+    return path
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize("target", ["ethos-u55-128", "ethos-u85-256"])
+def test_an_integer_network_is_compiled_whole_and_runs_as_its_program(target: str, bits: int, tmp_path: Path) -> None:
+    program = load_model(saved(tmp_path, image_network(bits)))
+    assert is_quantized(program)
+    run = Execution(program, EthosUCompileSpec(target).target())
+    assert left_outside(run.program, run.analysis) == {} and len(run.flatbuffers) == 1
+    numbers = torch.Generator().manual_seed(1)
+    for _ in range(4):
+        image = torch.randint(-128, 128, (1, 9, 9, 3), generator=numbers, dtype=torch.int8)
+        got, wanted = run.run([image]), program.module()(image)
+        assert got[0].dtype == torch.int8 and wanted[0].unique().numel() > 2
+        assert (got[0].int() - wanted[0].int()).abs().max() <= 1  # a sum that lies in the middle of two integers
+
+
+@pytest.mark.parametrize("count", [2, 10, 100])
+def test_softmax_of_integers_is_within_a_step(count: int, tmp_path: Path) -> None:
+    tensors = {"x": int8(6, count, scale=0.1), "y": int8(6, count, scale=1 / 256, zero=-128)}
+    program = load_model(saved(tmp_path, G(tensors, [Op("SOFTMAX", ["x"], ["y"], {"beta": 1.0})], ["x"], ["y"])))
+    run = Execution(program, EthosUCompileSpec("ethos-u55-128").target())
+    assert left_outside(run.program, run.analysis) == {}
+    x = torch.randint(-128, 128, (6, count), generator=torch.Generator().manual_seed(0), dtype=torch.int8)
+    x[0], x[1] = x[0] // 16, 0
+    wanted = torch.clamp(torch.round(torch.softmax(x * 0.1, -1) * 256) - 128, max=127)
+    assert ((run.run([x])[0] - wanted).abs() <= 1).all()
+
+
+def test_commands_take_a_file(folder: Path) -> None:
+    saved(folder, image_network())
+    made = ok("compile", "net.tflite", "--target", "ethos-u55-128", "-o", "net.pte")
+    assert made["delegates"] == 1 and not made["rejected"]
+    rows = {row["source"].partition(":")[0] for row in made["delegated"]}
+    assert rows == {"net.tflite"}
+    first = next(row for row in made["delegated"] if row["target"] == "aten.conv2d.default")
+    assert "CONV_2D: first (real) = CONV_2D(image (dequantized), " in first["source"]
+
+
+def test_weights_of_integers_are_real_where_nothing_else_is_quantized(tmp_path: Path) -> None:
+    weight = torch.tensor([[100, -50]], dtype=torch.int8)
+    tensors = {"x": T((1, 2)), "w": T(weight, scale=(0.5,), zero=(2,)), "y": T((1, 1))}
+    program = load_model(saved(tmp_path, G(tensors, [Op("FULLY_CONNECTED", ["x", "w", ""], ["y"])], ["x"], ["y"])))
+    assert not is_quantized(program)
+    torch.testing.assert_close(program.module()(torch.ones(1, 2)), (torch.tensor([[49.0 - 26.0]]),))
+
+
+def test_half_weights_are_constants(tmp_path: Path) -> None:
+    tensors = {"x": T((1, 2)), "h": T(torch.tensor([1.5, 2.0]).half()), "w": T((2,)), "y": T((1, 2))}
+    operators = [Op("DEQUANTIZE", ["h"], ["w"]), Op("MUL", ["x", "w"], ["y"])]
+    program = load_model(saved(tmp_path, G(tensors, operators, ["x"], ["y"])))
+    assert [str(node.target) for node in program.graph.nodes if node.op == "call_function"] == ["aten.mul.Tensor"]
+    torch.testing.assert_close(program.module()(torch.ones(1, 2)), (torch.tensor([[1.5, 2.0]]),))
+
+
+def test_variables_stay_from_call_to_call(tmp_path: Path) -> None:
+    """A stream of the last two numbers, which starts with 7."""
+    handle = T((), torch.int32)
+    main = G(
+        {"x": T((1, 1)), "v": handle, "old": T((1, 1)), "both": T((1, 2))},
+        [
+            Op("CALL_ONCE", [], [], {"graph": 1}),
+            Op("VAR_HANDLE", [], ["v"], {"shared_name": "last"}),
+            Op("READ_VARIABLE", ["v"], ["old"]),
+            Op("CONCATENATION", ["old", "x"], ["both"], {"axis": 1}),
+            Op("ASSIGN_VARIABLE", ["v", "x"], []),
+        ],
+        ["x"],
+        ["both"],
+    )
+    operators = [Op("VAR_HANDLE", [], ["v"], {"shared_name": "last"}), Op("ASSIGN_VARIABLE", ["v", "c"], [])]
+    start = G({"v": handle, "c": T([[7.0]])}, operators, [], [])
+    module = load_model(saved(tmp_path, main, start)).module()
+    assert [module(torch.tensor([[x]]))[0].tolist() for x in (1.0, 2.0)] == [[[7.0, 1.0]], [[1.0, 2.0]]]
+
+
+def test_a_branch_chooses_among_two_graphs(tmp_path: Path) -> None:
+    def branch(kind: str) -> G:
+        return G({"a": T((2,)), "b": T((2,))}, [Op(kind, ["a"], ["b"])], ["a"], ["b"])
+
+    tensors = {"x": T((2,)), "limit": T([1.0]), "more": T((1,), torch.bool), "s": T((1,)), "y": T((2,)), "a": int32(0)}
+    operators = [
+        Op("SUM", ["x", "a"], ["s"], {"keep_dims": True}),
+        Op("GREATER", ["s", "limit"], ["more"]),
+        Op("IF", ["more", "x"], ["y"], {"then_graph": 1, "else_graph": 2}),
+    ]
+    main = G(tensors, operators, ["x"], ["y"])
+    module = load_model(saved(tmp_path, main, branch("NEG"), branch("SQUARE"))).module()
+    assert [module(torch.tensor(x))[0].tolist() for x in ([2.0, 3.0], [-3.0, 2.0])] == [[-2.0, -3.0], [9.0, 4.0]]
+
+
+def _with(change: Callable[[G], G]) -> bytes:
+    return tflite(change(image_network()))
+
+
+def _operators(**fields: Any) -> Callable[[G], G]:
+    return lambda graph: replace(graph, operators=[replace(graph.operators[0], **fields), *graph.operators[1:]])
+
+
+def _tensor(name: str, tensor: T) -> Callable[[G], G]:
+    return lambda graph: replace(graph, tensors={**graph.tensors, name: tensor})
+
+
+def _calls_itself(graph: G) -> G:
+    tensors = {**graph.tensors, "c": T([True], torch.bool)}
+    one = Op("IF", ["c", "image"], ["classes"], {"then_graph": 0, "else_graph": 0})
+    return G(tensors, [one], ["image"], ["classes"])
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted"),
+    [
+        (b"", 'net.tflite is not a .tflite file: the file identifier "TFL3" is missing'),
+        (tflite(image_network())[:400], "net.tflite(: a vector goes beyond| is damaged|: an offset leads out)"),
+        (_with(_operators(kind="HASHTABLE_FIND")), "HASHTABLE_FIND 'first': no row reads this operator"),
+        (_with(_operators(kind="CUSTOM \x1b[0mMine")), r"CUSTOM \\x1b\[0mMine 'first': no row reads this operator"),
+        (_with(_operators(options={"stride_h": 0, "stride_w": 1})), r"CONV_2D 'first': its stride is \(0, 1\)"),
+        (_with(_operators(inputs=["image", "first weight", "sum"])), "dequantize 'sum' reads 'sum', which no"),
+        (_with(_tensor("first", T((1, 5, 5, 8), torch.int8, (0.1,) * 8, axis=3))), "CONV_2D 'first' makes a"),
+        (_with(_tensor("second", int8(1, 2**31 - 1, 2**31 - 1, 2**31 - 1, scale=1.0))), "more than an address has"),
+        (_with(_calls_itself), "its graphs call each other without end"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_named(data: bytes, wanted: str, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(data)
+    with pytest.raises(UsageError, match=wanted):
+        load_model(tmp_path / "net.tflite")
+
+
+def test_a_command_says_what_is_wrong(folder: Path) -> None:
+    saved(folder, _operators(kind="WHERE")(image_network()))
+    told = error("compile", "net.tflite", "--target", "ethos-u55-128", "-o", "net.pte")
+    assert "net.tflite: WHERE 'first': no row reads this operator. Replace it in the model" in told
