@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -85,6 +86,42 @@ def test_faults_of_vela_are_errors(graph: Graph, problem: str, accelerator: str)
     with pytest.raises(MiscompiledError, match=problem) as raised:
         _compiled(graph, accelerator)
     assert "fault of Vela" in str(raised.value) and "input was kept" in str(raised.value) and raised.value.tensor
+
+
+def _sum(shapes: Sequence[tuple[int, ...]], view: tuple[int, ...] = ()) -> Graph:
+    """The sum of inputs, which are repeated where they are shorter; a maximum of the first one in another shape."""
+    graph = Graph()
+    inputs = [graph.input(f"x{n}", shape, I8) for n, shape in enumerate(shapes)]
+    total = graph.append("ADD", [rescale(graph, x, I32) for x in inputs], {}).output
+    graph.outputs = [rescale(graph, total, I8, _ZERO)]
+    if view:
+        other = graph.append("RESHAPE", [inputs[0], graph.shape(view)], {}).output
+        graph.outputs.append(_then(graph, other, pool("", "", "MAX_POOL2D", k=(1, 1))))
+    return graph
+
+
+@pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u65-512"])
+def test_an_operand_in_the_shape_of_another_view_is_an_error(accelerator: str) -> None:
+    operands = r"operands \(height, width, depth\) .*, right is \[\(1, 5, 1\), \(5, 1, 6\)\]"
+    with pytest.raises(MiscompiledError, match=f"ADD .*: {operands}"):
+        _compiled(_sum([(1, 5, 1, 6), (1, 1, 5, 1)], view=(1, 1, 5, 6)), accelerator)
+
+
+@pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(1, 5, 4, 6), (1, 5, 4, 6)],
+        [(1, 5, 4, 6), (1, 1, 1, 1)],
+        [(1, 5, 4, 6), (1, 1, 1, 6)],
+        [(1, 1, 1, 6), (1, 5, 4, 6)],
+        [(1, 5, 4, 6), (1, 5, 1, 6)],
+        [(2, 5, 4, 6), (2, 5, 1, 6)],
+        [(5, 1), (5, 6)],
+    ],
+)
+def test_operands_that_are_repeated_are_taken(shapes: list[tuple[int, ...]], accelerator: str) -> None:
+    assert _compiled(_sum(shapes), accelerator)[1].arrays
 
 
 def test_parts_left_out_are_found() -> None:
