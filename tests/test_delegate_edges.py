@@ -1,8 +1,3 @@
-# Copyright (c) Meta Platforms, Inc. and affiliates.
-# All rights reserved.
-#
-# This source code is licensed under the BSD-style license found in the
-# LICENSE file in the root directory of this source tree.
 """What delegates and the CPU hand to each other lies in memory as the reader knows it, in both flows."""
 
 from __future__ import annotations

@@ -1,8 +1,3 @@
-# Copyright (c) Meta Platforms, Inc. and affiliates.
-# All rights reserved.
-#
-# This source code is licensed under the BSD-style license found in the
-# LICENSE file in the root directory of this source tree.
 """A whole program, its part on the CPU too, is run beside PyTorch."""
 
 from __future__ import annotations
@@ -13,7 +8,7 @@ import pytest
 import torch
 
 from arm_tosa_core import lower
-from arm_tosa_core.flow.whole_program import _difference
+from arm_tosa_core.flow.whole_program import _difference, _zero_points
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.case import Apply
 
@@ -34,12 +29,27 @@ def test_outputs_that_differ_are_named() -> None:
 @pytest.mark.parametrize("least_db", [15.0, 30.0, 60.0])
 def test_nothing_but_nan_differs(least_db: float) -> None:
     wanted = torch.tensor([0.0, 1.0, float("nan"), float("inf")])
-    assert "elsewhere" in _difference(torch.full((4,), float("nan")), wanted, least_db)
-    assert _difference(wanted.clone(), wanted, least_db) == ""
+    assert "elsewhere" in _difference(torch.full((4,), float("nan")), wanted, least_db, None)
+    assert _difference(wanted.clone(), wanted, least_db, None) == ""
 
 
 @pytest.mark.parametrize("least_db", [15.0, 30.0, 60.0])
 @pytest.mark.parametrize(("result", "wanted"), [(3, 2), (float("nan"), 1.0), (1.0, float("inf")), (True, False)])
 def test_the_only_number_of_an_output_is_compared(result: float, wanted: float, least_db: float) -> None:
-    assert _difference(torch.tensor([result]), torch.tensor([wanted]), least_db)
-    assert _difference(torch.tensor([result] + [wanted] * 9), torch.tensor([wanted] * 10), 15.0) == ""
+    assert _difference(torch.tensor([result]), torch.tensor([wanted]), least_db, None)
+    assert _difference(torch.tensor([result] + [wanted] * 9), torch.tensor([wanted] * 10), 15.0, None) == ""
+
+
+def test_integers_that_stand_for_real_numbers_may_be_a_step_off() -> None:
+    wanted = torch.arange(-20, 20, dtype=torch.int8)
+    assert "numbers that are others" in _difference(wanted + 1, wanted, 15.0, None)
+    assert _difference(wanted + 1, wanted, 15.0, -20) == ""
+    assert "SQNR" in _difference(wanted + 9, wanted, 15.0, -20)
+
+
+def test_the_zero_point_is_that_of_the_output() -> None:
+    quantize = torch.ops.quantized_decomposed.quantize_per_tensor.default
+    program = torch.export.export(
+        Apply(lambda x: (quantize(x, 0.1, 3, -128, 127, torch.int8), x.argmax(), x)), (torch.ones(2),)
+    )
+    assert _zero_points(program, 3) == [3, None, None]

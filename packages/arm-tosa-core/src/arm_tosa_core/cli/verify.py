@@ -16,6 +16,7 @@ from ..accuracy.against_reference_model import Finding, compiled, run_payload
 from ..accuracy.against_reference_model import verify as verify_graph
 from ..accuracy.random_inputs import random_inputs
 from ..exir.pte import Delegate
+from ..frontends.file_runtime import RUNTIMES
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..support import foreign
@@ -28,6 +29,7 @@ from .deployed import verify_firmware
 from .files import read_array, read_program, read_tosa
 from .model import load_program
 from .options import DataFiles, InputShapes, Trust
+from .original_file import with_original
 from .report import Result
 from .run import check_inputs
 from .timing import Timed, data_of, estimated
@@ -70,7 +72,7 @@ def verify(
         typer.Option(
             metavar="MODEL",
             help="For a .pte: the MODEL it was compiled from. Also run the whole program, delegates "
-            "and CPU, and compare its outputs with PyTorch's.",
+            "and CPU, and compare its outputs with PyTorch's. An .onnx or .tflite file is run by its own runtime, too.",
         ),
     ] = None,
     trust: Trust = False,
@@ -86,7 +88,9 @@ def verify(
         result = Result({"file": str(file), "graphs": []}, lambda console: None)
         if tosa is not None or target is not None or _artifacts(file, read_program(file, data).delegates) is not None:
             result = verify(file, tosa, target, None, seed, details, data)
-        return _with_whole(result, file, inputs or (), data or (), load_program(model, trust=trust, shapes=input_shape))
+        program = load_program(model, trust=trust, shapes=input_shape)
+        result = _with_whole(result, file, inputs or (), data or (), program)
+        return with_original(result, Path(model), program, inputs or ()) if Path(model).suffix in RUNTIMES else result
     if file.is_dir():
         if tosa is not None or target is not None or details:
             raise UsageError("of firmware, only --input can be given: --tosa, --target and --details are for files")

@@ -18,7 +18,7 @@ from torch.export import ExportedProgram
 from ..compat.torch import tree_leaves
 from ..exir import run_program
 from ..exir.pte_steps import needs
-from ..lowering.exported_program import is_quantize
+from ..lowering.exported_program import is_quantize, user_results
 from ..quantize.probe.runner import unwritten
 from ..support.errors import ToolError, UsageError
 from ..support.external_tools import run_tool
@@ -74,7 +74,9 @@ def differences(
     least = _least_db(program, pte)
     if len(results) != len(wanted):
         return [OutputDifference(len(wanted), f"is one of {len(results)}; PyTorch gives {len(wanted)}")]
-    unequal = ((i, _difference(x, y, least)) for i, (x, y) in enumerate(zip(results, wanted, strict=True)))
+    zeros = _zero_points(program, len(wanted))
+    triples = enumerate(zip(results, wanted, zeros, strict=True))
+    unequal = ((i, _difference(x, y, least, zero)) for i, (x, y, zero) in triples)
     return [OutputDifference(i, why) for i, why in unequal if why]
 
 
@@ -104,11 +106,22 @@ def _least_db(program: ExportedProgram, pte: bytes) -> float:
     return _HALF_DB if any(getattr(node.meta.get("val"), "dtype", None) in half for node in nodes) else _FLOAT_DB
 
 
-def _difference(result: torch.Tensor, wanted: Any, least_db: float) -> str:
+def _zero_points(program: ExportedProgram, count: int) -> list[int | None]:
+    """Of each output whose integers stand for real numbers of one scale; None: of the others."""
+    results = user_results(program)
+    if len(results) != count:  # some are no tensors
+        return [None] * count
+    zeros = [node.args[2] if isinstance(node, torch.fx.Node) and is_quantize(node) else None for node in results]
+    return [zero if isinstance(zero, int) else None for zero in zeros]
+
+
+def _difference(result: torch.Tensor, wanted: Any, least_db: float, zero_point: int | None) -> str:
     """How a tensor differs from PyTorch's; empty if it does not."""
     wanted = wanted if isinstance(wanted, torch.Tensor) else torch.tensor(wanted)
     if result.shape != wanted.shape:
         return f"has shape {list(result.shape)}; PyTorch gives {list(wanted.shape)}"
+    if zero_point is not None and result.dtype == wanted.dtype:
+        result, wanted = result.double() - zero_point, wanted.double() - zero_point
     few = math.ceil(_OTHERS * wanted.numel()) if least_db < _FLOAT_DB and wanted.numel() > 1 else 0
     if not wanted.is_floating_point():
         others = int((result != wanted).sum())

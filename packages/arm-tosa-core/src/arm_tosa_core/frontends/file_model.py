@@ -198,14 +198,9 @@ class FileModel(nn.Module):
         return results
 
     def examples(self) -> tuple[Tensor, ...]:
-        """Inputs of the right sizes and types: the same random numbers each time, zeros where they are integers."""
+        """Inputs of the right sizes and types: the same random numbers each time, and zeros where they are indices."""
         generator = torch.Generator().manual_seed(0)
-        return tuple(
-            torch.randn(one.sizes, generator=generator).to(one.dtype)
-            if one.dtype.is_floating_point
-            else torch.zeros(one.sizes, dtype=one.dtype)
-            for one in self.inputs
-        )
+        return tuple(_example(one, generator) for one in self.inputs)
 
     def export(self) -> ExportedProgram:
         """The program; the source line of a node is the operator's place in the file.
@@ -337,6 +332,15 @@ class _Told:
         if error is None or isinstance(error, UsageError) or not isinstance(error, Exception):
             return
         raise UsageError(f"{self._subject}: {_first_line(error)}") from error
+
+
+def _example(one: _SizedInput, generator: torch.Generator) -> Tensor:
+    if one.dtype.is_floating_point:
+        return torch.randn(one.sizes, generator=generator).to(one.dtype)
+    if one.dtype in (torch.int8, torch.uint8, torch.int16):  # which stand for real numbers
+        ends = torch.iinfo(one.dtype)
+        return torch.randint(ends.min, ends.max + 1, one.sizes, generator=generator, dtype=one.dtype)
+    return torch.zeros(one.sizes, dtype=one.dtype)
 
 
 @dataclass(frozen=True)
