@@ -18,6 +18,8 @@ layout(constant_id = 26) const int pointwise = 0;      // 1: rows of A lie one a
 layout(constant_id = 27) const int b_rows = 0;         // 1: B is [batch, K, columns], as MATMUL has it
 layout(constant_id = 28) const int has_bias = 1;
 layout(constant_id = 29) const int ragged = 0;         // 1, of int8 and `b_rows`: K is no multiple of four
+layout(constant_id = 30) const int parts_of_a = 1;     // 2: the channels behind the first p[25] vectors lie elsewhere
+layout(constant_id = 31) const int second_buffer = 0;  // of the second part
 
 #ifdef DOT
 #extension GL_EXT_spirv_intrinsics : require
@@ -148,20 +150,22 @@ void clear_sums() {
     [[unroll]] for (int i = 0; i < upper_rows; ++i) uppers[i] = ivec4(0);
 }
 
-int base[rows], top[rows], left[rows];  // the first vector of every row of A, and where its window begins
+// Of every row of A: its first word where it is ragged, else its pixel, or the first of its image; and where its window begins.
+int base[rows], top[rows], left[rows];
 
 void find_rows(const in Tile tile) {
-    const int a_at = p[2], m_count = p[5], per_tap = p[7], height = p[10], width = p[11];
+    const int m_count = p[5], height = p[10], width = p[11];
     [[unroll]] for (int i = 0; i < rows; ++i) {
         const int m = min(tile.m0 + i, m_count - 1);
         if (pointwise == 1) {
-            base[i] = a_at + (tile.batch * m_count + m) * (ragged == 1 ? p[21] : per_tap);
+            base[i] = tile.batch * m_count + m;
+            if (ragged == 1) base[i] = p[2] + base[i] * p[21];
         } else {
             const int out_height = p[12], out_width = p[13];
             const int x = m % out_width, y = m / out_width % out_height, image = m / out_width / out_height;
             top[i] = y * p[14] - p[16];
             left[i] = x * p[15] - p[17];
-            base[i] = a_at + image * height * width * per_tap;
+            base[i] = image * height * width;
         }
     }
 }
@@ -195,6 +199,12 @@ void fetch_b(const in Tile tile, int k) {
     }
 }
 
+/// The vector `within` of a pixel of A.
+uvec4 fetch_pixel(int pixel, int within) {
+    if (parts_of_a == 2 && within >= p[25]) return fetch(second_buffer, p[26] + pixel * (p[7] - p[25]) + within - p[25]);
+    return fetch(a_buffer, p[2] + pixel * p[25] + within);
+}
+
 /// The vector `k` of a row of A, which is the vector `within` of a tap that lies at (dy, dx).
 uvec4 fetch_a(int row, int k, int within, int dy, int dx) {
     if (ragged == 1) {
@@ -205,13 +215,13 @@ uvec4 fetch_a(int row, int k, int within, int dy, int dx) {
         }
         return a;
     }
-    if (pointwise == 1) return fetch(a_buffer, base[row] + k);
-    const int per_tap = p[7], height = p[10], width = p[11];
+    if (pointwise == 1) return fetch_pixel(base[row], k);
+    const int height = p[10], width = p[11];
     const int y = top[row] + dy, x = left[row] + dx;
     const bool inside = y >= 0 && y < height && x >= 0 && x < width;
     // Read in any case, so that no read waits for a branch.
     const int pixel = clamp(y, 0, height - 1) * width + clamp(x, 0, width - 1);
-    const uvec4 a = fetch(a_buffer, base[row] + pixel * per_tap + within);
+    const uvec4 a = fetch_pixel(base[row] + pixel, within);
     return inside ? a : uvec4(uint(p[20]));
 }
 

@@ -17,6 +17,8 @@ layout(constant_id = 26) const int pointwise = 0;  // 1: rows of A lie one after
 layout(constant_id = 27) const int subgroup = 32;  // threads
 layout(constant_id = 28) const int chunk = 2;      // steps that a subgroup reads at once
 layout(constant_id = 29) const int k_bytes = 32;   // 16 or 32
+layout(constant_id = 30) const int parts_of_a = 1;     // 2: the channels behind the first p[25] units lie elsewhere
+layout(constant_id = 31) const int second_buffer = 0;  // of the second part
 
 #define SIDE MATRIX_SIDE
 const int k_elements = k_bytes / ELEMENT_BYTES;
@@ -53,38 +55,45 @@ int own_pool() { return int(gl_SubgroupID) * room; }
 int own_piece() { return int(gl_SubgroupInvocationID) % across; }
 int own_row(int i) { return int(gl_SubgroupInvocationID) / across + i * down; }
 
-int base[own_rows], top[own_rows], left[own_rows];  // where the windows of this thread's rows begin
+// Of this thread's rows: the pixel, or the first of its image; and where its window begins.
+int base[own_rows], top[own_rows], left[own_rows];
 uvec4 pieces[own_rows];
 
 void find_rows(const in Tile tile) {
-    const int a_at = p[2], m_count = p[5], out_height = p[12], out_width = p[13];
+    const int m_count = p[5], out_height = p[12], out_width = p[13];
     [[unroll]] for (int i = 0; i < own_rows; ++i) {
         const int m = min(tile.m0 + own_row(i), m_count - 1);
         if (pointwise == 1) {
-            base[i] = a_at + m * p[7];
+            base[i] = m;
         } else {
             const int x = m % out_width, y = m / out_width % out_height, image = m / out_width / out_height;
             top[i] = y * p[14] - p[16];
             left[i] = x * p[15] - p[17];
-            base[i] = a_at + image * p[10] * p[11] * p[7];
+            base[i] = image * p[10] * p[11];
         }
     }
 }
 
-uvec4 fetch(int at) {
-    if (vector == 4) return words4(a_buffer, at);
-    if (vector == 2) return uvec4(words2(a_buffer, at), 0u, 0u);
-    return uvec4(word(a_buffer, at), 0u, 0u, 0u);
+uvec4 fetch(int buf, int at) {
+    if (vector == 4) return words4(buf, at);
+    if (vector == 2) return uvec4(words2(buf, at), 0u, 0u);
+    return uvec4(word(buf, at), 0u, 0u, 0u);
+}
+
+/// The unit `within` of a pixel.
+uvec4 fetch_pixel(int pixel, int within) {
+    if (parts_of_a == 2 && within >= p[25]) return fetch(second_buffer, p[26] + pixel * (p[7] - p[25]) + within - p[25]);
+    return fetch(a_buffer, p[2] + pixel * p[25] + within);
 }
 
 /// The unit `within` of a tap that lies at (dy, dx), for the `i`th row of this thread.
 uvec4 fetch_in_window(int i, int within, int dy, int dx) {
-    const int per_tap = p[7], height = p[10], width = p[11];
+    const int height = p[10], width = p[11];
     const int y = top[i] + dy, x = left[i] + dx;
     const bool inside = y >= 0 && y < height && x >= 0 && x < width;
     // Read in any case, so that no read waits for a branch.
     const int pixel = clamp(y, 0, height - 1) * width + clamp(x, 0, width - 1);
-    const uvec4 w = fetch(base[i] + pixel * per_tap + within);
+    const uvec4 w = fetch_pixel(base[i] + pixel, within);
     return inside ? w : uvec4(uint(p[20]));
 }
 
@@ -113,7 +122,7 @@ void fetch_pieces(int k) {
             dx = tap % kernel_width * p[19];
         }
         [[unroll]] for (int i = 0; i < own_rows; ++i) {
-            place(i, part, pointwise == 1 ? fetch(base[i] + unit) : fetch_in_window(i, within, dy, dx));
+            place(i, part, pointwise == 1 ? fetch_pixel(base[i], unit) : fetch_in_window(i, within, dy, dx));
         }
     }
 }

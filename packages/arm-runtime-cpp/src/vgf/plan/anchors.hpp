@@ -13,6 +13,8 @@ void plan_convolution(Planner& planner);
 bool plan_gemm(Planner& planner);
 /// Whether `reader`, for its operand `tensor`, reads what a TRANSPOSE of it transposes.
 bool reads_transposed(const Graph& graph, const Operator& reader, uint32_t tensor);
+/// The same of a CONCAT of two pictures' channels: the kernels read each where it lies.
+bool reads_concatenated(const Graph& graph, const Operator& reader, const Operator& concat);
 /// An NHWC operand with zeros as further channels, in a tensor of its own; reads through a deferred
 /// TRANSPOSE.
 uint32_t plan_padded_channels(Planner& planner, size_t operand, int64_t channels);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 
 #include "anchors.hpp"
 #include "candidates.hpp"
@@ -28,6 +29,8 @@ constexpr uint32_t kPointwiseId = 26;
 constexpr uint32_t kBRowsId = 27;
 constexpr uint32_t kHasBiasId = 28;
 constexpr uint32_t kRaggedId = 29;
+constexpr uint32_t kPartsId = 30;
+constexpr uint32_t kSecondBufferId = 31;
 
 constexpr uint32_t kMaxRows = 8;      // of a tile
 constexpr uint32_t kMaxWideRows = 4;  // of int16 by int16, whose sums have two parts
@@ -189,6 +192,12 @@ bool reads_transposed(const Graph& graph, const Operator& reader, uint32_t tenso
            graph.tensors[tensor].shape[3] % 4 != 0;
 }
 
+bool reads_concatenated(const Graph& graph, const Operator& reader, const Operator& concat) {
+    if (!fits_gemm(graph, reader) || reader.operands[5] != concat.results[0]) return false;
+    if (concat.operands.size() != 3 || graph.integer(concat, 0) != 3) return false;
+    return graph.operand(concat, 1).shape[3] % 4 == 0 && graph.operand(concat, 2).shape[3] % 4 == 0;
+}
+
 bool plan_gemm(Planner& planner) {
     const Operator& op = planner.op();
     if (!fits_gemm(planner.graph(), op)) return false;
@@ -196,12 +205,17 @@ bool plan_gemm(Planner& planner) {
     const auto element = static_cast<int64_t>(size_of(type));
     const int64_t given = planner.operand(5).shape[3];
     const int64_t channels = padded_channels(given);
-    const uint32_t input =
-        channels == given ? op.operands[5] : plan_padded_channels(planner, 5, channels);
+    std::vector<uint32_t> parts{op.operands[5]};
+    if (channels != given) {
+        parts[0] = plan_padded_channels(planner, 5, channels);
+    } else if (const Operator* const concat = planner.deferred(op.operands[5])) {
+        parts.assign(concat->operands.begin() + 1, concat->operands.end());
+        for (const uint32_t part : parts) planner.need(part);
+    }
     const bool wide = type == ElementType::kInt16;
     Group& group = planner.begin("gemm");  // from here on, no tensor is added
     const Graph& graph = planner.graph();
-    const Tensor& x = graph.tensors[input];
+    const Tensor& x = graph.tensors[parts[0]];
     group.tested_type = tested_type_of(type);
     const Tensor& given_weights = planner.operand(6);
     const Tensor w = with_channels(wide ? widened(given_weights) : given_weights, channels);
@@ -212,13 +226,14 @@ bool plan_gemm(Planner& planner) {
     const auto pad = graph.integers(op, 0);
     const auto stride = graph.integers(op, 1);
     const int64_t taps = w.shape[1] * w.shape[2];
-    const uint32_t vector = vector_of(channels * element);
+    const uint32_t vector = vector_of(std::gcd(channels, x.shape[3]) * element);
     const int64_t per_tap = channels * element / (int64_t{4} * vector);
     const int64_t n4 = (filters + 3) / 4;
     const bool pointwise = taps == 1 && stride[0] == 1 && stride[1] == 1 &&
                            std::all_of(pad.begin(), pad.end(), [](int64_t p) { return p == 0; });
 
     group.specialization = {{kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
+    if (parts.size() > 1) group.specialization.emplace_back(kPartsId, parts.size());
     const auto padded = static_cast<size_t>(4 * n4);
     if (!set_matrix_gemm(planner, group, {m, filters, channels * taps * element, type}, w)) {
         group.specialization.emplace_back(kTypeId, type_code(type));
@@ -229,8 +244,10 @@ bool plan_gemm(Planner& planner) {
         group.push[3] = int_of(static_cast<int64_t>(
             planner.add_constant(weights.data(), weights.size()) / (size_t{4} * vector)));
     }
-    planner.read_tensor(group, input, 2, kABufferId,
-                        static_cast<uint32_t>(size_t{4} * vector / size_of(type)));
+    const auto unit = static_cast<uint32_t>(size_t{4} * vector / size_of(type));
+    planner.read_tensor(group, parts[0], 2, kABufferId, unit);
+    if (parts.size() > 1) planner.read_tensor(group, parts[1], 26, kSecondBufferId, unit);
+    group.push[25] = int_of(x.shape[3] / unit);
     group.push[4] = int_of(static_cast<int64_t>(
         planner.add_constant(biases_of(planner.operand(7), w, zero, padded)) / 16));
     group.push[7] = int_of(per_tap);
@@ -278,7 +295,7 @@ bool plan_matmul_gemm(Planner& planner) {
     planner.read(group, 0, 2, kABufferId,
                  ragged ? 1 : static_cast<uint32_t>(size_t{4} * vector / size_of(a.type)));
     planner.read(group, 1, 3, kBBufferId, 4);
-    group.push[7] = int_of(steps);
+    group.push[7] = group.push[25] = int_of(steps);
     group.push[8] = 1;
     group.push[21] = int_of(k);
     group.macs = static_cast<uint64_t>(elements(planner.result()) * k);

@@ -149,8 +149,7 @@ void Planner::run() {
             }
             continue;
         }
-        if (op.opcode == TOSATRANSPOSE && result.consumers == 1 && result.outputs.empty() &&
-            reads_transposed(graph_, *result.reader, made)) {
+        if (result.consumers == 1 && result.outputs.empty() && is_read_where_it_lies(op)) {
             result.deferred = true;
             continue;
         }
@@ -161,6 +160,12 @@ void Planner::run() {
         if (!tensors_[tensor].outputs.empty()) write_outputs(tensor);
     }
     finish();
+}
+
+bool Planner::is_read_where_it_lies(const Operator& op) const {
+    const Operator& reader = *tensors_[op.results[0]].reader;
+    if (op.opcode == TOSATRANSPOSE) return reads_transposed(graph_, reader, op.results[0]);
+    return op.opcode == TOSACONCAT && reads_concatenated(graph_, reader, op);
 }
 
 void Planner::write_outputs(uint32_t tensor) {

@@ -54,10 +54,10 @@ struct TensorPlan {
     uint32_t consumers = 0;            ///< operators
     const Operator* reader = nullptr;  ///< one of them
     std::vector<uint32_t> outputs;     ///< resources
-    bool deferred = false;             ///< the result of a TRANSPOSE that is made when it is needed
-    bool of_rows = false;              ///< the result of a reduction that programs on rows compute
-    uint32_t depth = 0;                ///< operators of its program, one after the other
-    uint32_t group = kNone;            ///< the one that computes it
+    bool deferred = false;   ///< the result of a TRANSPOSE or CONCAT that is made when it is needed
+    bool of_rows = false;    ///< the result of a reduction that programs on rows compute
+    uint32_t depth = 0;      ///< operators of its program, one after the other
+    uint32_t group = kNone;  ///< the one that computes it
     bool in_memory = false;
     std::optional<Slot> slot;  ///< its memory, where that is known
 };
@@ -102,8 +102,8 @@ class Planner {
     }
     void write_tensor(Group& group, uint32_t tensor, uint32_t push, uint32_t buffer_id,
                       uint32_t unit);
-    /// The TRANSPOSE that makes a tensor which nothing has needed yet, or nullptr: whoever reads it
-    /// may as well read what it transposes.
+    /// The TRANSPOSE or CONCAT that makes a tensor which nothing has needed yet, or nullptr:
+    /// whoever reads it may as well read that one's operands.
     const Operator* deferred(uint32_t tensor) const;
     /// Gives a tensor memory, if it has none yet: some group stores it.
     void need(uint32_t wanted);
@@ -115,6 +115,8 @@ class Planner {
     }
 
   private:
+    /// Whether the only reader of what a TRANSPOSE or CONCAT makes can read its operands instead.
+    bool is_read_where_it_lies(const Operator& op) const;
     /// Copies an input that an output of the graph shares memory with, before anything is written.
     void save_input(uint32_t tensor, const Slot& slot);
     uint32_t root(uint32_t tensor) const { return tensors_[tensor].root; }

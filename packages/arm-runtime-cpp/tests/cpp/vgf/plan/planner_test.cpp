@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <spirv/unified1/TOSA.001000.1.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "vgf/kernels/steps.h"
@@ -209,6 +210,47 @@ TEST(Planner, ProgramsCallNoMoreThanTheySay) {
     EXPECT_LT(small.plan().dispatches[0].spirv->size(), large.plan().dispatches[0].spirv->size());
     EXPECT_LT(large.plan().dispatches[0].spirv->size(),
               find_kernel("elementwise", false).count / 2);
+}
+
+/// A convolution of 3x3 of two pictures, of 8 and 12 channels.
+uint32_t convolution_of_two(Builder& b, uint32_t whole) {
+    const auto kI8 = ElementType::kInt8;
+    const std::vector<int64_t> weights(size_t{4} * 9 * 20, 1);
+    return b.add(
+        TOSACONV2D,
+        {b.constant(kI32, {4}, {1, 1, 1, 1}), b.constant(kI32, {2}, {1, 1}),
+         b.constant(kI32, {2}, {1, 1}), b.number(1), b.constant(ElementType::kBool, {}, {0}), whole,
+         b.constant(kI8, {4, 3, 3, 20}, weights), b.constant(kI32, {1}, {0}),
+         b.constant(kI8, {1}, {0}), b.constant(kI8, {1}, {0})},
+        kI32, {1, 6, 5, 4});
+}
+
+uint32_t concat_of_two(Builder& b) {
+    const auto kI8 = ElementType::kInt8;
+    const uint32_t x = b.input(kI8, {1, 6, 5, 8});
+    return b.add(TOSACONCAT, {b.number(3), x, b.input(kI8, {1, 6, 5, 12})}, kI8, {1, 6, 5, 20});
+}
+
+TEST(Planner, AConvolutionReadsConcatenatedPicturesWhereTheyLie) {
+    Builder b;
+    b.output(convolution_of_two(b, concat_of_two(b)));
+    const Plan plan = b.plan();
+    ASSERT_EQ(plan.dispatches.size(), 1U);
+    const std::vector<Slot>& reads = plan.dispatches[0].reads;
+    ASSERT_EQ(reads.size(), 2U);
+    EXPECT_FALSE(overlap(reads[0], reads[1]));
+    EXPECT_EQ(plan.work_bytes, 0U);
+}
+
+TEST(Planner, ConcatenatedPicturesThatOthersReadAreMade) {
+    Builder b;
+    const uint32_t whole = concat_of_two(b);
+    b.output(convolution_of_two(b, whole));
+    b.output(whole);
+    const Plan plan = b.plan();
+    EXPECT_EQ(std::count_if(plan.dispatches.begin(), plan.dispatches.end(),
+                            [](const Dispatch& d) { return std::string(d.kernel) == "copy"; }),
+              2);
 }
 
 TEST(Planner, TensorsBeyondTwoGigabytesAreRefused) {
