@@ -31,6 +31,7 @@ DeviceTraits traits_of(const Device& device) {
     if (find_optional_kernel("matrix_int8", false) == nullptr) traits.matrix.int8 = 0;
     if (find_optional_kernel("matrix_fp16", false) == nullptr) traits.matrix.fp16 = 0;
     traits.max_threads = device.max_workgroup();
+    traits.shared_bytes = device.limits().maxComputeSharedMemorySize;
     const auto* const found =
         std::find_if(std::begin(kClasses), std::end(kClasses), [&](const DeviceClass& row) {
             return row.type == device.type() &&

@@ -68,12 +68,13 @@ std::set<Tested> kernels_of(const Engine& engine, const DeviceTraits& traits) {
         // Without dot products in any case.
         kernels.insert({dispatch->kernel, false, dispatch->tested_type});
         if (dispatch->dot) kernels.insert({dispatch->kernel, true, ""});
-        const char* const other = dispatch->variants.other;
-        for (const bool dot : {false, true}) {
-            const bool there = *other != '\0' && (traits.dot || !dot) &&
-                               find_optional_kernel(other, dot) != nullptr;
-            if (there && traits.wrong.count(label_of(other, dot, "")) == 0) {
-                kernels.insert({other, dot, ""});
+        for (const char* const other : dispatch->variants.others) {
+            for (const bool dot : {false, true}) {
+                const bool there = *other != '\0' && (traits.dot || !dot) &&
+                                   find_optional_kernel(other, dot) != nullptr;
+                if (there && traits.wrong.count(label_of(other, dot, "")) == 0) {
+                    kernels.insert({other, dot, ""});
+                }
             }
         }
     }

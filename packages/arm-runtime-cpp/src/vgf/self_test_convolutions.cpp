@@ -35,34 +35,35 @@ struct Sizes {
     int64_t filters = 8;
     int64_t channels = 8;
     int64_t side = 3;  ///< of the kernel, an odd number
+    int64_t height = 5;
+    int64_t width = 4;
 };
 
 /// Padded so that the result has as many pixels, of int8 with a zero point.
 void add_convolution(TestGraphWriter& writer, ElementType type, const Sizes& sizes,
                      bool depthwise) {
-    constexpr int64_t kHeight = 5, kWidth = 4;
-    const auto& [filters, channels, side] = sizes;
+    const auto& [filters, channels, side, height, width] = sizes;
     const int64_t taps = side * side;
     const int64_t zero = type == kI8 ? 3 : 0;
     const int64_t per_tap = depthwise ? 1 : channels;
-    const Numbers x = numbers_of(type, kHeight * kWidth * channels, 1, 2);
+    const Numbers x = numbers_of(type, height * width * channels, 1, 2);
     const Numbers w = numbers_of(weights_of(type), filters * taps * per_tap, 2, 3);
     Numbers bias = numbers_of(type, filters, 3, 4);
     if (type == kI16) {
         for (int64_t& number : bias) number *= int64_t{1} << 24;  // beyond 32 bits
     }
     Numbers wanted;
-    for (int64_t at = 0; at < kHeight * kWidth * filters; ++at) {
+    for (int64_t at = 0; at < height * width * filters; ++at) {
         const int64_t filter = at % filters;
         int64_t sum = bias[static_cast<size_t>(filter)];
         for (int64_t i = 0; i < taps * per_tap; ++i) {
             const int64_t tap = i / per_tap;
-            const int64_t row = at / filters / kWidth + tap / side - side / 2;
-            const int64_t column = at / filters % kWidth + tap % side - side / 2;
-            if (row < 0 || row >= kHeight || column < 0 || column >= kWidth) continue;
+            const int64_t row = at / filters / width + tap / side - side / 2;
+            const int64_t column = at / filters % width + tap % side - side / 2;
+            if (row < 0 || row >= height || column < 0 || column >= width) continue;
             const int64_t channel = depthwise ? filter : i % per_tap;
             const int64_t weight = depthwise ? tap * filters + filter : filter * taps * per_tap + i;
-            sum += (x[static_cast<size_t>((row * kWidth + column) * channels + channel)] - zero) *
+            sum += (x[static_cast<size_t>((row * width + column) * channels + channel)] - zero) *
                    w[static_cast<size_t>(weight)];
         }
         wanted.push_back(sum);
@@ -72,7 +73,7 @@ void add_convolution(TestGraphWriter& writer, ElementType type, const Sizes& siz
                                       writer.numbers({1, 1}),
                                       writer.constant(kI32, {}, {code_of_sum(type)}),
                                       writer.constant(ElementType::kBool, {}, {0})};
-    operands.push_back(writer.input(type, {1, kHeight, kWidth, channels}, x));
+    operands.push_back(writer.input(type, {1, height, width, channels}, x));
     const Shape shape =
         depthwise ? Shape{side, side, filters, 1} : Shape{filters, side, side, channels};
     operands.push_back(writer.constant(weights_of(type), shape, w));
@@ -80,7 +81,7 @@ void add_convolution(TestGraphWriter& writer, ElementType type, const Sizes& siz
     operands.push_back(writer.constant(type, {1}, {zero}));
     operands.push_back(writer.constant(weights_of(type), {1}, {0}));
     writer.output(writer.add(depthwise ? TOSADEPTHWISE_CONV2D : TOSACONV2D, operands, sum_of(type),
-                             {1, kHeight, kWidth, filters}),
+                             {1, height, width, filters}),
                   wanted);
 }
 
@@ -178,6 +179,13 @@ TestGraph test_matrices(ElementType type) {
     add_convolution(writer, type, {24}, false);
     add_convolution(writer, type, {40, 160, 1}, false);
     add_convolution(writer, type, {16, 12, 3}, false);
+    return writer.done();
+}
+
+TestGraph test_windows(ElementType type) {
+    TestGraphWriter writer;
+    // As many pixels as a picture has that is large on every device; tiles end beyond its edges.
+    add_convolution(writer, type, {24, 8, 3, 125, 91}, false);
     return writer.done();
 }
 

@@ -187,6 +187,8 @@ TestGraph depthwise() { return test_depthwise(kI8); }
 TestGraph gemm() { return test_gemm(kI8); }
 TestGraph matrix_fp16() { return test_matrices(ElementType::kFloat16); }
 TestGraph matrix_int8() { return test_matrices(kI8); }
+TestGraph matrix_window_fp16() { return test_windows(ElementType::kFloat16); }
+TestGraph matrix_window_int8() { return test_windows(kI8); }
 
 struct Row {
     const char* kernel = "";
@@ -204,6 +206,8 @@ constexpr Row kRows[] = {
     {"gemm", gemm, test_gemm},
     {"matrix_fp16", matrix_fp16},
     {"matrix_int8", matrix_int8},
+    {"matrix_window_fp16", matrix_window_fp16},
+    {"matrix_window_int8", matrix_window_int8},
     {"pool", pool},
     {"reduce", reduce},
     {"resize", resize},

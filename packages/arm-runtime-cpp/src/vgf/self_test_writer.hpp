@@ -51,5 +51,6 @@ TestGraph test_convolution(ElementType type);
 TestGraph test_depthwise(ElementType type);
 TestGraph test_gemm(ElementType type);
 TestGraph test_matrices(ElementType type);
+TestGraph test_windows(ElementType type);
 
 }  // namespace arm_runtime::vgf

@@ -63,3 +63,58 @@ def test_a_convolution_reads_concatenated_pictures_where_they_lie(
         assert [step["kernel"] for step in session.plan()].count("copy") == copies
     (wanted,) = reference_model.run(flatbuffer, inputs)
     assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("output", [DType.INT8, DType.INT16, DType.INT32])
+@pytest.mark.parametrize("rounding", ["SINGLE_ROUND", "DOUBLE_ROUND"])
+@pytest.mark.parametrize(
+    "shifts",
+    [(33,), (40,), (52,), (31,), (12,), (2,), (32,), (33, 40, 36, 50, 34), (3, 31, 20, 11, 5), (31, 32, 33, 34, 20)],
+)
+def test_rescaling_is_exact(vgf: Any, shifts: tuple[int, ...], rounding: str, output: DType) -> None:
+    rng = np.random.default_rng(3)
+    channels = 5
+    shift = np.array(shifts * (channels // len(shifts)))
+    # TOSA leaves open what becomes of values beyond these.
+    bounds = np.int64(1) << np.minimum(shift, 32) - 1
+    values = rng.integers(-bounds, bounds, (512, channels))
+    # Half a step from the next integer, of both signs, and what the product's low word decides.
+    steps = ((np.arange(256).reshape(-1, 1) - 128) << np.maximum(shift - 31, 0)) // 2
+    values[:256] = np.clip(steps, -bounds, bounds - 1)
+    inputs = [values.astype(np.int32)]
+    multipliers = rng.integers(1 << 30, 1 << 31, channels).astype(np.int32)
+    multipliers[0] = 1 << 30
+    per_channel = len(shifts) > 1
+    graph = Graph()
+    x = graph.input("x", inputs[0].shape, DType.INT32)
+    count = channels if per_channel else 1
+    zero = 7 if output == DType.INT8 else 0
+    operands = [
+        graph.constant(multipliers[:count], DType.INT32),
+        graph.constant(shift[:count].astype(np.int8), DType.INT8),
+        graph.constant(np.zeros(1, np.int32), DType.INT32),
+        graph.constant(np.full(1, zero, {DType.INT8: np.int8, DType.INT16: np.int16}.get(output, np.int32)), output),
+    ]
+    attrs = {"rounding_mode": rounding, "per_channel": per_channel, "output_dtype": output}
+    attrs |= {"scale32": True, "input_unsigned": False, "output_unsigned": False}
+    graph.outputs = [graph.append("RESCALE", [x, *operands], attrs).output]
+    flatbuffer = serialize(graph, SPEC)
+    (found,) = vgf.run(convert(flatbuffer), inputs)
+    (wanted,) = reference_model.run(flatbuffer, inputs)
+    assert len(np.unique(found)) > 1
+    assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("channels", [16, 8, 24, 4, 3])
+@pytest.mark.parametrize("mode", ["BILINEAR", "NEAREST_NEIGHBOR"])
+@pytest.mark.parametrize("dtype", SUMS)
+def test_pictures_are_resized_whatever_their_channels(vgf: Any, dtype: DType, mode: str, channels: int) -> None:
+    graph = Graph()
+    picture = np.random.default_rng(2).integers(-8, 9, (2, 5, 6, channels)).astype(NUMPY[dtype])
+    x = graph.input("x", picture.shape, dtype)
+    numbers = [graph.shape(values) for values in ((4, 2, 4, 2), (-1, -1), (1, 1))]
+    graph.outputs = [graph.append("RESIZE", [x, *numbers], {"mode": mode}).output]
+    flatbuffer = serialize(graph, SPEC)
+    (found,) = vgf.run(convert(flatbuffer), [picture])
+    (wanted,) = reference_model.run(flatbuffer, [picture])
+    assert np.array_equal(found, wanted)

@@ -27,6 +27,27 @@ int scaled(int value, int multiplier, int shift, bool double_round) {
     return int(low >> shift | uint(high) << (32 - shift));
 }
 
+/// The same by more than 32, for which the low word counts in double rounding only.
+int scaled_far(int value, int multiplier, int shift, bool double_round) {
+    int high, low;
+    imulExtended(value, multiplier, high, low);
+    high += 1 << (shift - 33);
+    if (double_round) {
+        if (value >= 0 && uint(low) >= 0xc0000000u) ++high;
+        if (value < 0 && uint(low) < 0x40000000u) --high;
+    }
+    return high >> (shift - 32);
+}
+
+/// The same by less than 32, for which double rounding is rounding.
+int scaled_near(int value, int multiplier, int shift) {
+    int high, low;
+    uint carry;
+    imulExtended(value, multiplier, high, low);
+    const uint sum = uaddCarry(uint(low), 1u << (shift - 1), carry);
+    return int(sum >> shift | uint(high + int(carry)) << (32 - shift));
+}
+
 /// apply_scale_16: a 48-bit value by a 15-bit multiplier. The product has 63 bits.
 int scaled48(int low_, int high_, int multiplier, int shift) {
     const uint m = uint(multiplier);
@@ -44,19 +65,14 @@ int scaled48(int low_, int high_, int multiplier, int shift) {
     return int(low >> shift | high << (32 - shift));
 }
 
-int add_saturating(int a, int b) {
-    const int sum = a + b;
-    if (((a ^ sum) & (b ^ sum)) < 0) return a < 0 ? 0x80000000 : 0x7fffffff;
-    return sum;
-}
-
-int narrowed(uint mode, int v) {
+/// v + zero within the output's type.
+int narrowed(uint mode, int v, int zero) {
     const uint to = mode >> RESCALE_OUTPUT_SHIFT & 7u;
-    if (to == RESCALE_TO_INT8) return clamp(v, -128, 127);
-    if (to == RESCALE_TO_UINT8) return clamp(v, 0, 255);
-    if (to == RESCALE_TO_INT16) return clamp(v, -32768, 32767);
-    if (to == RESCALE_TO_UINT16) return clamp(v, 0, 65535);
-    return v;
+    if (to == RESCALE_TO_INT8) return clamp(v, -128 - zero, 127 - zero) + zero;
+    if (to == RESCALE_TO_UINT8) return clamp(v, -zero, 255 - zero) + zero;
+    if (to == RESCALE_TO_INT16) return clamp(v, -32768 - zero, 32767 - zero) + zero;
+    if (to == RESCALE_TO_UINT16) return clamp(v, -zero, 65535 - zero) + zero;
+    return v;  // of int32, zero is 0
 }
 
 ivec4 rescaled(uint mode, ivec4 n, ivec4 low, ivec4 high, bool wide, int f) {
@@ -79,9 +95,17 @@ ivec4 rescaled(uint mode, ivec4 n, ivec4 low, ivec4 high, bool wide, int f) {
     }
     ivec4 v;
     [[unroll]] for (int i = 0; i < 4; ++i) {
-        const int s = wide ? scaled48(low[i], high[i], multiplier[i], shift[i])
-                           : scaled(low[i] - input_zero, multiplier[i], shift[i], double_round);
-        v[i] = narrowed(mode, add_saturating(s, output_zero));
+        int s;
+        if (wide) {
+            s = scaled48(low[i], high[i], multiplier[i], shift[i]);
+        } else if ((mode & RESCALE_FAR) != 0u) {
+            s = scaled_far(low[i] - input_zero, multiplier[i], shift[i], double_round);
+        } else if ((mode & RESCALE_NEAR) != 0u) {
+            s = scaled_near(low[i] - input_zero, multiplier[i], shift[i]);
+        } else {
+            s = scaled(low[i] - input_zero, multiplier[i], shift[i], double_round);
+        }
+        v[i] = narrowed(mode, s, output_zero);
     }
     return v;
 }

@@ -1,33 +1,15 @@
 // A convolution as a matrix product on matrix units (VK_KHR_cooperative_matrix): a workgroup computes `rows` by `columns`
 // matrices of SIDE pixels by SIDE filters. Its `split` subgroups share the sum over K, and add their parts in shared memory.
-// The bytes of a matrix of A or B are SIDE rows (columns of B) of `k_bytes` along K: a step.
-#extension GL_KHR_cooperative_matrix : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_KHR_shader_subgroup_basic : require
-#include "memory.glsl"
-#include "program.glsl"
+#include "matrix_common.glsl"
 layout(local_size_x_id = 20) in;  // `split` subgroups
 
 layout(constant_id = 21) const int split = 8;
 layout(constant_id = 22) const int rows = 1;
-layout(constant_id = 23) const int vector = 4;     // words of A that lie together: 1, 2 or 4
-layout(constant_id = 24) const int a_buffer = 0;
 layout(constant_id = 25) const int columns = 1;
 layout(constant_id = 26) const int pointwise = 0;  // 1: rows of A lie one after the other
-layout(constant_id = 27) const int subgroup = 32;  // threads
 layout(constant_id = 28) const int chunk = 2;      // steps that a subgroup reads at once
-layout(constant_id = 29) const int k_bytes = 32;   // 16 or 32
-layout(constant_id = 30) const int parts_of_a = 1;     // 2: the channels behind the first p[25] units lie elsewhere
-layout(constant_id = 31) const int second_buffer = 0;  // of the second part
-
-#define SIDE MATRIX_SIDE
-const int k_elements = k_bytes / ELEMENT_BYTES;
-#define A_MATRIX coopmat<ELEMENT, gl_ScopeSubgroup, SIDE, k_elements, gl_MatrixUseA>
-#define B_MATRIX coopmat<ELEMENT, gl_ScopeSubgroup, k_elements, SIDE, gl_MatrixUseB>
-#define SUM_MATRIX coopmat<SUM, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
 
 // A thread reads pieces of 16 bytes of A: `across` of them are a row of a chunk, and the subgroup reads `down` rows at once.
-const int step_pieces = k_bytes / 16;
 const int across = chunk * step_pieces;
 const int down = subgroup / across;
 const int own_rows = (SIDE * rows + down - 1) / down;  // of a thread
@@ -72,12 +54,6 @@ void find_rows(const in Tile tile) {
             base[i] = image * p[10] * p[11];
         }
     }
-}
-
-uvec4 fetch(int buf, int at) {
-    if (vector == 4) return words4(buf, at);
-    if (vector == 2) return uvec4(words2(buf, at), 0u, 0u);
-    return uvec4(word(buf, at), 0u, 0u, 0u);
 }
 
 /// The unit `within` of a pixel.
@@ -125,11 +101,6 @@ void fetch_pieces(int k) {
             place(i, part, pointwise == 1 ? fetch_pixel(base[i], unit) : fetch_in_window(i, within, dy, dx));
         }
     }
-}
-
-/// Waits until all threads of the subgroup have read and written shared memory.
-void meet() {
-    controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
 }
 
 SUM_MATRIX sums[rows * columns];

@@ -44,6 +44,8 @@
 #define RESCALE_TO_UINT16 3
 #define RESCALE_TO_INT32 4
 #define RESCALE_16_BIT 64
+#define RESCALE_FAR 128   // all shifts are above 32: the product's high word decides
+#define RESCALE_NEAR 256  // all shifts are below 32
 
 // MAXIMUM, MINIMUM and CLAMP of floats.
 #define NAN_IGNORE 1

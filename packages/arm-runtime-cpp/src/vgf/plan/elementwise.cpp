@@ -2,6 +2,7 @@
 
 #include <spirv/unified1/TOSA.001000.1.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "../kernels/steps.h"
@@ -117,6 +118,9 @@ int add_rescale(StepSink& sink, const Graph& graph, const Operator& op, int valu
     step.mode |= to << RESCALE_OUTPUT_SHIFT;
     const auto multipliers = graph.integers(op, 6);
     const auto shifts = graph.integers(op, 7);
+    const auto [least, most] = std::minmax_element(shifts.begin(), shifts.end());
+    if (*least > 32) step.mode |= RESCALE_FAR;
+    if (*most < 32) step.mode |= RESCALE_NEAR;
     if (!per_channel || multipliers.size() == 1) {
         step.numbers = {static_cast<int32_t>(multipliers[0]), static_cast<int32_t>(shifts[0]),
                         input_zero, output_zero};
@@ -129,7 +133,7 @@ int add_rescale(StepSink& sink, const Graph& graph, const Operator& op, int valu
     for (size_t i = 0; i < padded; ++i) {
         // What lies behind the last channel is computed too, and thrown away.
         table[i] = i < channels ? static_cast<int32_t>(multipliers[i]) : 0;
-        table[padded + i] = i < channels ? static_cast<int32_t>(shifts[i]) : 2;
+        table[padded + i] = static_cast<int32_t>(shifts[i < channels ? i : 0]);
     }
     const uint64_t at = sink.add_constant(table.data(), table.size() * sizeof(int32_t));
     step.numbers = {static_cast<int32_t>(at / 16), static_cast<int32_t>(channels), input_zero,

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <vector>
 
 #include "../kernels/steps.h"
 #include "candidates.hpp"
 #include "elementwise.hpp"
+#include "matrix_window.hpp"
 #include "packed_weights.hpp"
 
 namespace arm_runtime::vgf {
@@ -31,8 +34,8 @@ struct Tile {
 };
 
 constexpr Tile kNoMatrices{0, 0, 0, 0};  // kernels/gemm.comp
-// Variants behind the first, which is planned_tile, in the order in which they are tried. All fit
-// the 16 KiB of shared memory that every device has.
+// Variants behind planned_tile, in the order in which they are tried. All fit the 16 KiB of shared
+// memory that every device has.
 constexpr Tile kTiles[] = {{2, 1, 8, 1}, {1, 1, 16, 1}, kNoMatrices,
                            {1, 2, 8, 1}, {2, 2, 4, 1},  {1, 1, 4, 4}};
 
@@ -103,31 +106,63 @@ Tile limited(Tile tile, const DeviceTraits& device, const MatrixProduct& product
     return tile;
 }
 
-/// The tile of the variant that the device's traits name, or kNoMatrices.
-Tile chosen_tile(Group& group, const DeviceTraits& device, const MatrixProduct& product,
-                 int64_t steps) {
-    // Sums of floats depend on the tile: they have one, whatever a search finds.
-    const size_t variants = is_float(product.type) ? 1 : 1 + std::size(kTiles);
-    const size_t chosen = choose_variant(group, kernel_of(product.type), device, variants,
-                                         {product.m, product.n, product.k_bytes});
+/// One way to compute a product.
+struct Way {
+    Tile tile = kNoMatrices;
+    std::optional<WindowTile> window;  ///< of a kernel for large pictures
+
+    bool has_matrices() const { return window || tile.rows != kNoMatrices.rows; }
+};
+
+/// The planner's own choice, and what a search tries behind it, in its order. None: the product is
+/// not for matrix units.
+std::vector<Way> ways_of(const DeviceTraits& device, const MatrixProduct& product,
+                         const Windows& windows) {
+    std::vector<Way> ways;
+    for (const WindowTile& tile : window_tiles(device, product, windows)) {
+        ways.push_back({kNoMatrices, tile});
+    }
+    if (const int64_t step = step_of(device, product); step != 0) {
+        ways.push_back({planned_tile(device, product, quotient(product.k_bytes, step)), {}});
+        for (const Tile& tile : kTiles) ways.push_back({tile, {}});
+    } else if (!ways.empty()) {
+        ways.push_back({kNoMatrices, {}});
+    }
+    // Sums of floats depend on the way: they have one, whatever a search finds.
+    if (is_float(product.type) && !ways.empty()) ways.resize(1);
+    return ways;
+}
+
+/// The way that the device's traits name.
+Way chosen_way(Group& group, const DeviceTraits& device, const MatrixProduct& product,
+               const std::vector<Way>& ways) {
+    const char* const kernel =
+        ways[0].window ? window_kernel_of(product.type) : kernel_of(product.type);
+    const size_t chosen =
+        choose_variant(group, kernel, device, ways.size(), {product.m, product.n, product.k_bytes});
     const bool has_other = device.wrong.count(label_of(group.kernel, false, "")) == 0;
-    if (variants > 1 && has_other) group.variants.other = group.kernel;
-    const Tile tile = chosen == 0 ? kNoMatrices : kTiles[chosen - 1];
-    if (tile.rows != 0 || (chosen != 0 && has_other)) return tile;
-    return planned_tile(device, product, steps);
+    if (ways.size() > 1 && has_other) group.variants.others[0] = group.kernel;
+    const bool has_both = ways[0].window && step_of(device, product) != 0;
+    if (ways.size() > 1 && has_both) group.variants.others[1] = kernel_of(product.type);
+    return ways[chosen].has_matrices() || has_other ? ways[chosen] : ways[0];
 }
 
 }  // namespace
 
 bool set_matrix_gemm(Planner& planner, Group& group, const MatrixProduct& product,
-                     const Tensor& weights) {
+                     const Windows& windows, const Tensor& weights) {
     const DeviceTraits& device = planner.device();
+    const std::vector<Way> ways = ways_of(device, product, windows);
+    if (ways.empty()) return false;
+    const Way way = chosen_way(group, device, product, ways);
+    if (way.window) {
+        set_matrix_window(planner, group, product, windows, *way.window, weights);
+        return true;
+    }
     const int64_t step = step_of(device, product);
-    if (step == 0) return false;
+    if (step == 0 || !way.has_matrices()) return false;
     int64_t steps = quotient(product.k_bytes, step);
-    Tile tile = chosen_tile(group, device, product, steps);
-    if (tile.rows == kNoMatrices.rows) return false;
-    tile = limited(tile, device, product, steps);
+    const Tile tile = limited(way.tile, device, product, steps);
     steps = quotient(steps, tile.chunk) * tile.chunk;
     group.kernel = kernel_of(product.type);
     group.tested_type = "";  // the kernel's name has the type

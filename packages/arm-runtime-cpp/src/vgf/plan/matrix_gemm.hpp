@@ -15,10 +15,12 @@ struct MatrixProduct {
     ElementType type;
 };
 
+struct Windows;
+
 /// Makes `group` one of a matrix kernel, with its tile and its weights [filters, K]. False: the
 /// device has no matrix units for the type, the product is too small for them, or the device's
 /// traits name the variant without; then nothing is set but the group's variants.
 bool set_matrix_gemm(Planner& planner, Group& group, const MatrixProduct& product,
-                     const Tensor& weights);
+                     const Windows& windows, const Tensor& weights);
 
 }  // namespace arm_runtime::vgf

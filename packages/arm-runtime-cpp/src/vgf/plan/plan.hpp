@@ -38,8 +38,8 @@ constexpr uint32_t kNoSegment = ~0U;
 
 /// Dispatches of a kernel with the same key have the same variants, of which one is the fastest.
 struct Variants {
-    const char* kernel = "";  ///< whose variants these are
-    const char* other = "";   ///< the kernel that one of them is instead; "": there is none
+    const char* kernel = "";                    ///< whose variants these are
+    std::array<const char*, 2> others{"", ""};  ///< kernels that some of them are instead; "": none
     std::string key;
     size_t count = 0;  ///< 0 or 1: there is no choice
 };
@@ -99,8 +99,9 @@ struct DeviceTraits {
     /// Labels of kernels that compute wrongly there (see label_of). They are planned only where
     /// there is no other kernel.
     std::set<std::string> wrong;
-    int64_t threads = 32768;    ///< that keep it busy; 1: a software renderer
-    int64_t max_threads = 128;  ///< of a workgroup; what every Vulkan device has
+    int64_t threads = 32768;       ///< that keep it busy; 1: a software renderer
+    int64_t max_threads = 128;     ///< of a workgroup; what every Vulkan device has
+    int64_t shared_bytes = 16384;  ///< of a workgroup's shared memory; what every Vulkan device has
     /// Which of its variants a kernel runs in, by kernel and key. None: the first.
     std::function<size_t(const char* kernel, const std::string& key)> variant;
 };

@@ -13,6 +13,7 @@
 #include "float_bits.hpp"
 #include "lanes.hpp"
 #include "matrix_gemm.hpp"
+#include "matrix_window.hpp"
 #include "packed_weights.hpp"
 
 namespace arm_runtime::vgf {
@@ -235,7 +236,18 @@ bool plan_gemm(Planner& planner) {
     group.specialization = {{kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
     if (parts.size() > 1) group.specialization.emplace_back(kPartsId, parts.size());
     const auto padded = static_cast<size_t>(4 * n4);
-    if (!set_matrix_gemm(planner, group, {m, filters, channels * taps * element, type}, w)) {
+    const auto dilation = graph.integers(op, 2);
+    Windows windows{{w.shape[1], w.shape[2]},
+                    {stride[0], stride[1]},
+                    {dilation[0], dilation[1]},
+                    {y.shape[1], y.shape[2]},
+                    y.shape[0],
+                    {}};
+    for (const uint32_t part : parts) {
+        windows.parts.push_back(graph.tensors[part].shape[3] * element);
+    }
+    const MatrixProduct product{m, filters, channels * taps * element, type};
+    if (!set_matrix_gemm(planner, group, product, windows, w)) {
         group.specialization.emplace_back(kTypeId, type_code(type));
         set_tile(group, planner.device(), type,
                  {m, n4, 1, per_tap * taps, wide ? least_split(channels * taps) : 1});

@@ -51,6 +51,8 @@ TEST(SelfTestGraphs, RunOnTheirKernels) {
                         {"gemm", all},
                         {"matrix_fp16"},
                         {"matrix_int8"},
+                        {"matrix_window_fp16"},
+                        {"matrix_window_int8"},
                         {"pool"},
                         {"reduce"},
                         {"resize"},
