@@ -168,6 +168,8 @@ CASES = [
     Case("BATCH_TO_SPACE_ND", ((4, 2, 2, 1), int32(2, 2), int32(0, 1, 0, 0)),
          lambda x, b, c: x.reshape(2, 2, 2, 2).transpose(2, 0, 3, 1).reshape(1, 4, 4, 1)[:, :3]),
     Case("MEAN", ((2, 3, 4), int32(1, -1)), lambda x, a: x.mean((1, 2), keepdims=True), {"keep_dims": True}),
+    Case("MEAN", ((2, 3, 4, 5), int32(1, 2)), lambda x, a: x.mean((1, 2))),
+    Case("MEAN", ((2, 3, 4, 5), int32(2, 1)), lambda x, a: x.mean((1, 2), keepdims=True), {"keep_dims": True}),
     Case("REDUCE_PROD", ((2, 3, 4), int32(0, 2)), lambda x, a: x.prod((0, 2))),
     Case("ARG_MAX", ((2, 5), int32(-1)), lambda x, a: x.argmax(-1), dtype=torch.int32),
     Case("CUMSUM", ((2, 3), int32(1)), lambda x, a: np.array([r[::-1].cumsum()[::-1] - r for r in x]),

@@ -110,7 +110,7 @@ def _apart(match: Match) -> Tensor:
 
 _PADDED = Pattern("CONV2D|DEPTHWISE_CONV2D", {0: Pattern("PAD|RESHAPE")})
 PADDING_APART = pattern_rewrite("padding_apart", Stage.LEGALIZE, _PADDED, _apart, _is_zero)
-PADDING_IN_KERNEL = pattern_rewrite("padding_in_kernel", Stage.LEGALIZE, _PADDED, _convolution, _check)
+PADDING_IN_KERNEL = pattern_rewrite("padding_in_kernel", Stage.OPTIMIZE, _PADDED, _convolution, _check)
 
 
 def _small(match: Match) -> str | None:

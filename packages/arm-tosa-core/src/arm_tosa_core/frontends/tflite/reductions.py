@@ -8,22 +8,26 @@ import torch
 from torch import Tensor
 
 from ..file_model import FileNode
-from .rows import ROWS
+from .rows import ROWS, channels_first, channels_last
 
 
 def _axes(axes: int | list[int]) -> list[int]:
     return axes if isinstance(axes, list) else [axes]
 
 
-for _kind, _function in {
-    "MEAN": torch.mean,
-    "SUM": torch.sum,
-    "REDUCE_MAX": torch.amax,
-    "REDUCE_MIN": torch.amin,
-}.items():
+for _kind, _function in {"SUM": torch.sum, "REDUCE_MAX": torch.amax, "REDUCE_MIN": torch.amin}.items():
     ROWS.row(_kind, numbers=(1,))(
         lambda node, x, axes, _function=_function: _function(x, _axes(axes), keepdim=node["keep_dims"]).to(x.dtype)
     )
+
+
+@ROWS.row("MEAN", numbers=(1,))
+def mean(node: FileNode, x: Tensor, axes: int | list[int]) -> Tensor:
+    keep, axes = node["keep_dims"], sorted(axis % x.dim() for axis in _axes(axes))
+    if x.dim() == 4 and axes == [1, 2]:  # the image of each channel, as PyTorch has it
+        made = channels_first(x).mean((2, 3), keepdim=keep)
+        return channels_last(made) if keep else made
+    return x.mean(axes, keepdim=keep)
 
 
 _OVER_ONE_AXIS: dict[str, Any] = {"REDUCE_PROD": torch.prod, "REDUCE_ANY": torch.any, "REDUCE_ALL": torch.all}
