@@ -3,8 +3,7 @@
     python -m pip install --no-deps -r examples/requirements.txt
     python examples/text_line.py --target ethos-u85-256
 
-The network and its letters are in rapidocr-onnxruntime (Apache-2.0, 15 MB), an ONNX file that is read without ONNX
-Runtime: ``onnx_graph.py`` makes a module of it whose sizes are fixed, so that torch.export takes it.
+The network and its letters are in rapidocr-onnxruntime (Apache-2.0, 15 MB), an ONNX file whose sizes are open.
 The lines are drawn with Pillow's own font (MIT-CMU); those for calibration say something else.
 """
 
@@ -17,8 +16,8 @@ import onnx
 import torch
 from PIL import Image, ImageDraw, ImageFont
 
+from arm_tosa_core import load_model
 from on_ethosu import compile_network, packaged, sqnr_db
-from onnx_graph import OnnxGraph
 
 WIDTH, HEIGHT = 320, 48
 CALIBRATION = (
@@ -53,14 +52,14 @@ def main() -> None:
     letters = ["", *kept.splitlines(), " "]
 
     calibration = [(drawn(text, 20 + 5 * i, 250 - 9 * i),) for i, text in enumerate(CALIBRATION)]
-    network = OnnxGraph(path, calibration[0])
+    network = load_model(path, input_shapes={"x": (1, 3, HEIGHT, WIDTH)}).module()
     compiled = compile_network(network, calibration, options.target)
 
     same, exact, made = 0, [], []
     for text in JUDGED:
         line = drawn(text, 30, 230)
         with torch.no_grad():
-            exact.append(network(line))
+            exact.append(network(line)[0])
         made.append(compiled.run(line)[0])
         print(f"{text!r} is read as {read(made[-1], letters)!r}, by float as {read(exact[-1], letters)!r}")
         same += int((exact[-1].argmax(2) == made[-1].argmax(2)).sum())

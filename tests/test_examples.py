@@ -160,41 +160,6 @@ def test_trained_network(script: str) -> None:
     assert "0 operators on the CPU" in printed
 
 
-ONNX = """
-import numpy as np, onnx, onnx.reference, sys, torch
-sys.path.append({folder!r})
-from onnx_graph import OnnxGraph
-def graph_of(op, shape, *weights, **attributes):
-    data = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-    kept = [onnx.numpy_helper.from_array(np.ones(w, np.float32), f"w{{i}}") for i, w in enumerate(weights)]
-    node = onnx.helper.make_node(op, ["x", *(w.name for w in kept)], ["y"], **attributes)
-    ends = [[onnx.helper.make_tensor_value_info(n, 1, s)] for n, s in (("x", shape), ("y", None))]
-    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", *ends, kept), ir_version=9,
-                                   opset_imports=[onnx.helper.make_opsetid("", 17)])
-    onnx.save(model, "t.onnx")
-    x = torch.from_numpy(data)
-    return OnnxGraph("t.onnx", (x,))(x).numpy(), onnx.reference.ReferenceEvaluator(model).run(None, {{"x": data}})[0]
-for attributes in ({{"output_padding": [1, 1]}}, {{"dilations": [2, 2]}}):
-    ours, theirs = graph_of("ConvTranspose", (1, 3, 9, 9), (3, 4, 3, 3), strides=[2, 2], pads=[1] * 4, **attributes)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
-graph_of("MaxPool", (1, 2, 5, 5), kernel_shape=[2, 2], ceil_mode=0, storage_order=0)
-try:
-    graph_of("MaxPool", (1, 2, 5, 5), kernel_shape=[2, 2], ceil_mode=1)
-except NotImplementedError as error:
-    print(error)
-"""
-
-
-def test_an_onnx_operator_reads_all_its_attributes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = os.environ.get("EXAMPLES_SITE")
-    if site is None:
-        pytest.skip("no packages of the examples: set EXAMPLES_SITE to where examples/requirements.txt is installed")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "graphs.py").write_text(ONNX.format(folder=str(FOLDER)))
-    printed = _run(str(tmp_path / "graphs.py"), site=site)
-    assert printed == "attribute ceil_mode = 1 of ONNX operator MaxPool is not in onnx_graph.py\n"
-
-
 def test_language_model(tmp_path: Path) -> None:
     """With few steps, after which it writes next to nothing."""
     pytest.importorskip("arm_runtime", reason="the example runs its program: nox builds arm-runtime-cpp")

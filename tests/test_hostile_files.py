@@ -106,6 +106,7 @@ HOSTILE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
         lambda good: json.dumps({**json.loads(good), "files": {"../../x": "0" * 64}}).encode(),
     ),
     "an area that is code": ("vela.ini, read", lambda good: good.replace(b"axi0_port=Sram", b"axi0_port=*/ x")),
+    "weights outside of the folder": ("net.onnx, explain", lambda good: good.replace(b"./weights", b"/etc/host")),
     "a vector beyond the end": ("net.tflite, explain", lambda good: good[: len(good) // 2]),
     "a name with controls": ("net.tosa, compile", lambda good: good.replace(b"relu/CLAMP", b"\x1b]0;/CLAMP")),
 }

@@ -117,6 +117,7 @@ OPENINGS = (
     Opening("net.vgf", "explain", _command("explain", "net.vgf")),
     Opening("net.vgf", "run", _command("run", "net.vgf", "--input", "x.npy")),
     Opening("net.pt2", "explain", _command("explain", "net.pt2", "-t", "tosa")),
+    Opening("net.onnx", "explain", _command("explain", "net.onnx", "-t", "tosa-fp")),
     Opening("net.tflite", "explain", _command("explain", "net.tflite", "-t", "tosa-int")),
     Opening("x.npy", "run", _command("run", "net.tosa", "--input", "x.npy")),
     Opening("data.npz", "bundle", _command("compile", "net.pt2", "-t", "tosa", "-o", "b.pte", "--bundle", "data.npz")),

@@ -27,6 +27,7 @@ from arm_tosa_core.sweep.point import Accuracy, Evaluation, Failure, Point
 from arm_tosa_core.sweep.quantized import Quantized, _store
 from arm_tosa_core.sweep.space import Space
 from arm_tosa_core.testing.harness import exported
+from onnx_files import write_onnx
 from tflite_files import image_network, tflite
 
 SCHEME = {"scheme": "int8", "modules": {"conv": "int16x8"}}
@@ -73,6 +74,7 @@ def make(folder: Path) -> None:
     (folder / "gpu.pte").write_bytes(gpu)
     (folder / "net.vgf").write_bytes(delegates(gpu)[0].payload)
     (folder / "net.tflite").write_bytes(tflite(image_network()))
+    write_onnx(folder / "net.onnx")
     np.save(folder / "x.npy", x.numpy())
     np.savez(folder / "data.npz", x=np.concatenate([x.numpy()] * 2))
     (folder / "vela.ini").write_bytes(locate("Arm/vela.ini").read_bytes())

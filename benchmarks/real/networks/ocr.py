@@ -12,8 +12,8 @@ from PIL import Image
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import above, agreement, classes, column
 from benchmarks.real.network import Call, Metric, Network, Origin
+from benchmarks.real.onnx_part import OnnxPart
 from benchmarks.real.pictures import crops, page, tensor, text_line
-from examples.onnx_graph import OnnxGraph
 
 _V4, _V6 = "rapidocr_onnxruntime", "rapidocr"
 _PICTURES = (["chelsea", "coffee", "lion"], ["astronaut", "rocket", "tower", "bus", "motorcycle_left", "flower"])
@@ -25,7 +25,7 @@ def _make(
 ) -> Network:
     calibration, held_out = samples(0), samples(1)
     path = package_file(package, f"models/{file}")
-    module = OnnxGraph(path, calibration[0], outputs=[output] if output else None)
+    module = OnnxPart(path, calibration[0], outputs=[output] if output else None)
     return Network(module, calibration, held_out, metric)
 
 

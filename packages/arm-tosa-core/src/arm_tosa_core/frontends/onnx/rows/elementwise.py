@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from ....support.errors import Rejected
 from ...file_model import FileNode
@@ -43,9 +44,8 @@ UNARY: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def _divided(x: Any, y: Any) -> Tensor:
-    whole = not any(is_float(value) for value in (x, y) if isinstance(value, Tensor))
-    return torch.div(x, y, rounding_mode="trunc") if whole else torch.div(x, y)
+def _divided(x: Tensor, y: Tensor) -> Tensor:
+    return torch.div(x, y) if is_float(x) else torch.div(x, y, rounding_mode="trunc")
 
 
 def _power(x: Any, y: Any) -> Tensor:
@@ -81,21 +81,24 @@ def unary(node: FileNode, x: Tensor) -> Tensor:
     return UNARY[node.kind](x)
 
 
-@ROWS.row(*BINARY, scalars=True)
+#: Their constants stay tensors of one element: the quantizer joins those with the layer before.
+_JOINED = {"Add", "Sub", "Mul", "Div"}
+
+
+@ROWS.row(*_JOINED)
+def arithmetic(node: FileNode, x: Tensor, y: Tensor) -> Tensor:
+    return BINARY[node.kind](x, y)
+
+
+@ROWS.row(*(BINARY.keys() - _JOINED), scalars=True)
 def binary(node: FileNode, x: Any, y: Any) -> Tensor:
     if isinstance(x, Tensor):
         return BINARY[node.kind](x, y)
     if node.kind in _TURNED:
         return _TURNED[node.kind](y, x)
-    if node.kind == "Sub":
-        return torch.rsub(y, x)
-    if node.kind in ("Div", "And", "Or", "Xor"):
-        return BINARY[node.kind](torch.full_like(y, x), y) if node.kind != "Div" or x != 1 else _inverse(y)
+    if node.kind in ("And", "Or", "Xor"):
+        return BINARY[node.kind](torch.full_like(y, x), y)
     return BINARY[node.kind](x, y) if node.kind == "Pow" else BINARY[node.kind](y, x)
-
-
-def _inverse(x: Tensor) -> Tensor:
-    return torch.reciprocal(x) if is_float(x) else _divided(torch.ones_like(x), x)
 
 
 @ROWS.row("Mod")
@@ -143,6 +146,8 @@ def clip(node: FileNode, x: Tensor, low: Any = None, high: Any = None) -> Tensor
         return x if high is None else torch.minimum(x, torch.as_tensor(high, dtype=x.dtype))
     if low is None and high is None:
         return x.clone()
+    if (low, high) == (0, 6) and is_float(x):
+        return functional.relu6(x)  # which rewrites look for, in a hard swish for example
     return torch.relu(x) if low == 0 and high is None else torch.clamp(x, low, high)
 
 

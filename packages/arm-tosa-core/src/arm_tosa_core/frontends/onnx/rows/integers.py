@@ -11,6 +11,7 @@ from torch import Tensor
 from ....compat.torch import register_quantized_decomposed
 from ....support.errors import Rejected
 from ...file_model import Expansion, FileNode
+from ..attributes import Attributes
 from ..reader import torch_type
 from .table import ROWS, axis_of, known, require
 from .windows import convolution
@@ -18,6 +19,8 @@ from .windows import convolution
 register_quantized_decomposed()
 
 _WIDE = (torch.int32, torch.int64)
+#: Attributes that only quantized operators have. The opset of a softmax tells which axes it covers.
+_QUANTIZED = ("channels_last", "opset")
 
 
 def _bounds(node: FileNode, dtype: torch.dtype) -> dict[str, Any]:
@@ -101,7 +104,7 @@ def _around(node: FileNode, kind: str, reads: Sequence[tuple[int, int | None]], 
     """A quantized operator as the real one between its quantize and dequantize operators.
 
     Args:
-        kind: of the real one; it has the node's attributes.
+        kind: of the real one; it has the node's attributes, but those that say how it is quantized.
         reads: the places of its operands and of their scales; without scales it is real.
         makes: the place of the result's scale.
     """
@@ -117,26 +120,29 @@ def _around(node: FileNode, kind: str, reads: Sequence[tuple[int, int | None]], 
             name = real
         operands.append(name)
     made = f"{node.outputs[0]}/real"
-    nodes.append(FileNode(node.name, kind, tuple(operands), (made,), node.place, node.attributes))
+    assert isinstance(node.attributes, Attributes)
+    attributes = node.attributes.of(kind, without=_QUANTIZED)
+    nodes.append(FileNode(node.name, kind, tuple(operands), (made,), node.place, attributes))
     ends = (made, *node.inputs[makes : makes + 2])
     nodes.append(FileNode(node.name, "QuantizeLinear", ends, node.outputs, node.place))
     return nodes, {}
 
 
+def _with_bias(
+    node: FileNode, nodes: Sequence[FileNode], inputs: Sequence[Tensor], place: int, factor: float = 1.0
+) -> Expansion:
+    """The operators of ``_around`` with the bias, integers whose scale is that of the products, as a real one."""
+    require(known(inputs[place]), "its bias is computed while the model runs")
+    name, (layer, end) = f"{node.outputs[0]}/bias", nodes[-2:]
+    real = inputs[place].to(torch.float64) * inputs[1].to(torch.float64) * inputs[4].reshape(-1) * factor
+    with_bias = FileNode(layer.name, layer.kind, (*layer.inputs, name), layer.outputs, layer.place, layer.attributes)
+    return [*nodes[:-2], with_bias, end], {name: real.to(torch.float32)}
+
+
 @ROWS.expansion("QLinearConv")
 def quantized_conv(node: FileNode, *inputs: Tensor) -> Expansion:
     nodes, constants = _around(node, "Conv", [(0, 1), (3, 4)], 6, axis=0)
-    if len(inputs) > 8:
-        require(known(inputs[8]), "its bias is computed while the model runs")
-        name = f"{node.outputs[0]}/bias"
-        constants = {name: (inputs[8].to(torch.float64) * inputs[1] * inputs[4].reshape(-1)).to(torch.float32)}
-        conv = nodes[-2]
-        nodes = [
-            *nodes[:-2],
-            FileNode(conv.name, "Conv", (*conv.inputs, name), conv.outputs, conv.place, conv.attributes),
-            nodes[-1],
-        ]
-    return nodes, constants
+    return _with_bias(node, nodes, inputs, 8) if len(inputs) > 8 else (nodes, constants)
 
 
 @ROWS.expansion("QLinearMatMul")
@@ -149,9 +155,35 @@ def quantized_pair(node: FileNode, *inputs: Tensor) -> Expansion:
     return _around(node, node.kind[len("com.microsoft.QLinear") :], [(0, 1), (3, 4)], 6)
 
 
-@ROWS.expansion("com.microsoft.QLinearSigmoid", "com.microsoft.QLinearLeakyRelu")
-def quantized_function(node: FileNode, *inputs: Tensor) -> Expansion:
+@ROWS.expansion(*(f"com.microsoft.QLinear{kind}" for kind in ("Sigmoid", "LeakyRelu", "Softmax", "ReduceMean")))
+def quantized_function(node: FileNode, x: Tensor, *others: Tensor) -> Expansion:
+    last = node.get("axis", -1) in (-1, x.dim() - 1)
+    require(last or node.get("opset", 13) >= 13 or "Softmax" not in node.kind, "it covers several axes")
     return _around(node, node.kind[len("com.microsoft.QLinear") :], [(0, 1)], 3)
+
+
+@ROWS.expansion("com.microsoft.QLinearAveragePool", "com.microsoft.QLinearGlobalAveragePool")
+def quantized_pool(node: FileNode, *inputs: Tensor) -> Expansion:
+    require(not node.get("channels_last", 0), "its channels are last")
+    return _around(node, node.kind[len("com.microsoft.QLinear") :], [(0, 1)], 3)
+
+
+@ROWS.expansion("com.microsoft.QLinearConcat")
+def quantized_concat(node: FileNode, *inputs: Tensor) -> Expansion:
+    return _around(node, "Concat", [(place, place + 1) for place in range(2, len(inputs), 3)], 0)
+
+
+@ROWS.expansion("com.microsoft.QGemm")
+def quantized_gemm(node: FileNode, *inputs: Tensor) -> Expansion:
+    nodes, constants = _around(node, "Gemm", [(0, 1), (3, 4)], 7, axis=0 if node.get("transB", 0) else 1)
+    return _with_bias(node, nodes, inputs, 6, node.get("alpha", 1.0)) if node.inputs[6] else (nodes, constants)
+
+
+@ROWS.expansion("com.microsoft.QuantizeLinear", "com.microsoft.DequantizeLinear")
+def of_onnxruntime(node: FileNode, *inputs: Tensor) -> Expansion:
+    """ONNX Runtime's own, which had 16 bits before ONNX had them."""
+    kind = node.kind[len("com.microsoft.") :]
+    return [FileNode(node.name, kind, node.inputs, node.outputs, node.place, {"axis": node.get("axis", 1)})], {}
 
 
 @ROWS.row("DynamicQuantizeLinear")

@@ -45,7 +45,7 @@ class OnnxRows(Rows):
             @functools.wraps(expand)
             def call(node: FileNode, *inputs: Any) -> Expansion | None:
                 made = expand(node, *inputs)
-                handed_on = made is None or any(one.attributes is node.attributes for one in made[0])
+                handed_on = made is None or any(isinstance(one.attributes, Attributes) for one in made[0])
                 if not handed_on and isinstance(node.attributes, Attributes):
                     node.attributes.require_read()
                 return made
