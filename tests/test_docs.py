@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from arm_tosa_core import extend
+from arm_tosa_core.frontends.tflite import ROWS
 from documents import ROOT, blocks, commands, play
+from tflite_files import image_network, tflite
 
 FILES = sorted(
     file
@@ -28,6 +30,8 @@ FILES = sorted(
 )
 #: Pages whose Python and ``arm-tosa`` commands run from top to bottom. Every page of docs/ with Python is one.
 PLAYED = sorted(f for f in FILES if ROOT / "docs" in f.parents and any(b.language == "python" for b in blocks(f)))
+#: A page about a file that the reader has.
+TFLITE = ROOT / "docs" / "how-to" / "i-have-a-tflite.md"
 #: What declares the sessions of nox.
 SESSIONS = [ROOT / "noxfile.py", *(ROOT / "nox_sessions").glob("*.py")]
 #: Not history, which may name what is gone.
@@ -183,6 +187,21 @@ def _is_required(name: str) -> bool:
 def test_the_code_of_a_page_runs(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("arm_runtime", reason="pages run what they compile: nox builds arm-runtime-cpp")
     play(file, tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_commands_of_the_page_about_tflite_run(tmp_path: Path) -> None:
+    pytest.importorskip("arm_runtime", reason="verify runs the program: nox builds arm-runtime-cpp")
+    (tmp_path / "model.tflite").write_bytes(tflite(image_network()))
+    play(TFLITE, tmp_path)
+
+
+def test_the_page_about_tflite_has_every_operator() -> None:
+    """Those that the reader resolves itself have no row."""
+    kinds = {kind for kind in ROWS if kind.isupper()}
+    kinds |= {"ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "VAR_HANDLE"}
+    listed = TFLITE.read_text().split("<!-- operators: begin -->")[1].split("<!-- operators: end -->")[0]
+    assert set(re.findall(r"`(\w+)`", listed)) == kinds
 
 
 @pytest.mark.parametrize("package", ["arm_tosa_core", "arm_ethosu", "arm_vgf"])
