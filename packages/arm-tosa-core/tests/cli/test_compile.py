@@ -148,7 +148,7 @@ BAD_MODELS = {
     "script.pt2": "script.pt2 is TorchScript, of torch.jit.save, and no exported program",
     "other.pt2": "other.pt2 is an archive of something else",
     "newer.pt2": "it is damaged, or was written by a newer PyTorch (its format is 99.1) than the installed",
-    "model.onnx": "or a .tosa flatbuffer. arm-tosa compiles PyTorch models: make the module in Python",
+    "model.h5": "an .onnx or .tflite file, or a .tosa flatbuffer",
     "weights.pth": "cannot tell what 'weights.pth' is",
     "g.tosa": "is TOSA already",
 }

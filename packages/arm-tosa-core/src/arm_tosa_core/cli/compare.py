@@ -39,7 +39,7 @@ Page = Annotated[Path | None, typer.Option("-o", "--output", help="Also write th
 
 
 def compare(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2 file, or file.py:function.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2, .onnx or .tflite file, or file.py:function.")],
     targets: Annotated[
         str, typer.Option(metavar="NAMES", help="Targets, separated by commas; ethos-u55-* means all of a family.")
     ],

@@ -22,7 +22,7 @@ from ..support.errors import UsageError
 from .compile import lowered_program
 from .delegate_times import target_of
 from .files import read, read_program
-from .model import FORMS, load_program
+from .model import PROGRAMS, load_program
 from .options import Calibration, InputShapes, Options, Quantize, Sram, Trust, parse_options
 from .quantize import prepare
 from .report import Result, table
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 def deploy(
     models: Annotated[
         list[str],
-        typer.Argument(
-            metavar="MODEL...", help=f"{FORMS.capitalize().replace(', or a .tosa flatbuffer', '')}, or a .pte."
-        ),
+        typer.Argument(metavar="MODEL...", help=f"{PROGRAMS.capitalize()}, or a .pte."),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the firmware's sources go.")],
     board: Annotated[

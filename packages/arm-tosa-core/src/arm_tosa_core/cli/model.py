@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     import torch
     from torch.export import ExportedProgram
 
-FORMS = "a .pt2 file (torch.export.save), file.py:function, or a .tosa flatbuffer"
+#: Models whose operators are known.
+PROGRAMS = "a .pt2 file (torch.export.save), file.py:function, an .onnx or .tflite file"
+FORMS = f"{PROGRAMS}, or a .tosa flatbuffer"
 _WEIGHTS = f". Weights alone are no model: make the module in Python, load them into it and {EXPORT}"
-_PYTORCH = f". arm-tosa compiles PyTorch models: make the module in Python and {EXPORT}"
 #: What to do with files of other kinds, by their suffix.
-_OTHERS = {".pt": _WEIGHTS, ".pth": _WEIGHTS, ".safetensors": _WEIGHTS, ".onnx": _PYTORCH, ".tflite": _PYTORCH}
+_OTHERS = {".pt": _WEIGHTS, ".pth": _WEIGHTS, ".safetensors": _WEIGHTS}
 
 
 def load_program(model: str, *, trust: bool = False, shapes: Sequence[str] | None = None) -> ExportedProgram:

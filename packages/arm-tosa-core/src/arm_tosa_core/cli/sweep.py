@@ -34,7 +34,9 @@ _POINTS = 200
 def sweep(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="A .pt2 file, or file.py:function; the function may take parameters."),
+        typer.Argument(
+            metavar="MODEL", help="A .pt2, .onnx or .tflite file, or file.py:function, that may take parameters."
+        ),
     ],
     space: Annotated[
         Path,
