@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,10 @@ from ...support.errors import Rejected
 
 #: Attributes that the weights say too, or that matter in training only.
 _SAID_ELSEWHERE = frozenset({"kernel_shape", "momentum", "storage_order", "saturate", "stash_type"})
+
+
+#: The step of the integers that an operator of a quantized file reads; no attribute of a file has this name.
+STEP = " step"
 
 
 class Attributes(Mapping[str, Any]):
@@ -37,6 +42,12 @@ class Attributes(Mapping[str, Any]):
     def of(self, kind: str, *, without: Collection[str] = ()) -> Attributes:
         """The same of another operator of ONNX, which has the meaning and defaults of opset 13."""
         return Attributes({name: self._given[name] for name in self._given if name not in without}, kind, "", 13)
+
+    def noting(self, name: str, value: Any) -> Attributes:
+        """The same, and one more that a reader adds, whose name no file can have."""
+        noted = copy.copy(self)
+        noted._given = {**self._given, name: value}
+        return noted
 
     def require_read(self) -> None:
         """What nobody looked at must be the default.

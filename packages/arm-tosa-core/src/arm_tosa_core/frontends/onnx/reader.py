@@ -5,7 +5,8 @@ Reference: https://onnx.ai/onnx/repo-docs/IR.html
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ...support.errors import UsageError
 from ...support.foreign import inside, printable
 from ...support.foreign import sizes as checked_sizes
 from ..file_model import FileGraph, FileInput, FileNode
-from .attributes import Attributes
+from .attributes import STEP, Attributes
 
 if TYPE_CHECKING:
     import onnx
@@ -111,6 +112,7 @@ class _Reader:
                 constants[read.outputs[0]] = self._constant(node, read)
             else:
                 nodes.append(read)
+        nodes = [_with_step(node, nodes, constants) for node in nodes]
         inputs = [self._input(entry, names) for entry in graph.input if names[entry.name] not in constants]
         outputs = [names.get(entry.name, _text(entry.name)) for entry in graph.output]
         return FileGraph(tuple(inputs), tuple(outputs), tuple(nodes), constants)
@@ -213,6 +215,18 @@ class _Reader:
         whole.data_location = TensorProto.DEFAULT
         whole.raw_data = data
         return whole
+
+
+def _with_step(node: FileNode, nodes: Sequence[FileNode], constants: Mapping[str, torch.Tensor]) -> FileNode:
+    """A softmax between DequantizeLinear and QuantizeLinear with the step of its integers, which its row needs."""
+    if node.kind != "Softmax" or not isinstance(node.attributes, Attributes):
+        return node
+    made = next((one for one in nodes if one.kind == "DequantizeLinear" and node.inputs[0] in one.outputs), None)
+    read = any(one.kind == "QuantizeLinear" and node.outputs[0] in one.inputs for one in nodes)
+    scale = constants.get(made.inputs[1]) if made is not None and len(made.inputs) > 1 else None
+    if not read or scale is None or scale.numel() != 1:
+        return node
+    return replace(node, attributes=node.attributes.noting(STEP, float(scale)))
 
 
 def torch_type(number: int) -> torch.dtype | None:

@@ -7,10 +7,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..file_model import FileNode
-from .rows import ROWS, channels_first, channels_last, fused, narrow, wide
-
-#: exp() of so much less than 0 is no step of an integer with 8 bits.
-_FAR = 8.0
+from ..quantized_softmax import softmax_in_parts
+from .rows import ROWS, channels_first, channels_last, fused
 
 for _kind, _function in {
     "ABS": torch.abs,
@@ -71,25 +69,10 @@ def gelu(node: FileNode, x: Tensor) -> Tensor:
 
 @ROWS.row("SOFTMAX")
 def softmax(node: FileNode, x: Tensor) -> Tensor:
-    """Of integers, its parts: the distance from the largest in the integers' own steps, all else in 16 bits."""
     x = x if node["beta"] == 1 else x * node["beta"]
     if "scales" not in node.attributes:
         return torch.softmax(x, -1)
-    distance, step = x - x.amax(-1, keepdim=True), node["scales"][0] * node["beta"]
-    distance = narrow(distance, step, 127) if node["bits"][0] == 8 else wide(distance, _FAR)
-    parts = wide(torch.exp(distance), 1.0)
-    return parts * _reciprocal(parts.sum(-1, keepdim=True), x.shape[-1] + 0.5)
-
-
-def _reciprocal(total: Tensor, most: float) -> Tensor:
-    """Of numbers from 1 to ``most``: a table of 8 bits, and steps of Newton's, which cost less than one of 16 bits."""
-    step = most / 255
-    total, guess = wide(total, most), narrow(total, step, -128)
-    found = wide(torch.reciprocal(torch.clamp(guess, min=max(step / 2, 0.8))), 1.25)
-    error = step / 2 if step < 1 else max(0.5, 1 - 2 / step)  # of the guess, and its square of the next
-    while error > 1e-3:
-        found, error = wide(found * wide(2 - wide(total * found, 2.0), 2.0), 1.25), error * error
-    return found
+    return softmax_in_parts(x, -1, node["scales"][0] * node["beta"] if node["bits"][0] == 8 else None)
 
 
 @ROWS.row("LOG_SOFTMAX")

@@ -38,22 +38,6 @@ def channels_last(x: Tensor) -> Tensor:
     return x.permute(0, 2, 3, 1)
 
 
-def wide(x: Tensor, most: float) -> Tensor:
-    """An intermediate result, up to ``most`` from 0, in integers with 16 bits."""
-    return _rounded(x, most / 32767, 0, torch.int16)
-
-
-def narrow(x: Tensor, scale: float, zero: int) -> Tensor:
-    """An intermediate result in integers with 8 bits."""
-    return _rounded(x, scale, zero, torch.int8)
-
-
-def _rounded(x: Tensor, scale: float, zero: int, dtype: torch.dtype) -> Tensor:
-    ends = torch.iinfo(dtype)
-    integers = torch.ops.quantized_decomposed.quantize_per_tensor(x, scale, zero, ends.min, ends.max, dtype)
-    return torch.ops.quantized_decomposed.dequantize_per_tensor(integers, scale, zero, ends.min, ends.max, dtype)  # type: ignore[no-any-return]
-
-
 # Integers of a file stand for real numbers. The reader puts these around the operators.
 
 

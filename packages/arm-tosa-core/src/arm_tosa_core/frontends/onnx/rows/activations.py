@@ -9,6 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...file_model import Expansion, FileNode
+from ...quantized_softmax import softmax_in_parts
+from ..attributes import STEP
 from .table import ROWS, axis_of, known, opset
 
 PLAIN: dict[str, Callable[[Tensor], Tensor]] = {
@@ -114,5 +116,7 @@ def softmax(node: FileNode, x: Tensor) -> Tensor:
         places = torch.arange(x.shape[axis], device=x.device).reshape([-1 if i == axis else 1 for i in range(x.dim())])
         made = (places == first).to(x.dtype)
     else:
+        if node.kind == "Softmax" and (step := node.get(STEP)):
+            return softmax_in_parts(x, axis, step)
         made = torch.softmax(x, axis) if node.kind == "Softmax" else torch.log_softmax(x, axis)
     return made if made.shape == shape else made.reshape(shape)
