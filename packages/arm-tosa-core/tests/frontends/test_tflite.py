@@ -12,7 +12,7 @@ import torch
 from cli_kit import error, ok
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core import UsageError, load_model
+from arm_tosa_core import UsageError, load_model, lower
 from arm_tosa_core.lowering.exported_program import is_quantized
 from arm_tosa_core.testing.harness import Execution, left_outside
 from tflite_files import G, Op, T, image_network, int8, int32, tflite
@@ -119,6 +119,43 @@ def test_variables_stay_from_call_to_call(tmp_path: Path) -> None:
     start = G({"v": handle, "c": T([[7.0]])}, operators, [], [])
     module = load_model(saved(tmp_path, main, start)).module()
     assert [module(torch.tensor([[x]]))[0].tolist() for x in (1.0, 2.0)] == [[[7.0, 1.0]], [[1.0, 2.0]]]
+
+
+def test_a_compiled_stream_begins_with_the_file_s_numbers(tmp_path: Path) -> None:
+    """The state is one of integers, and does not begin with zeros."""
+    pytest.importorskip("arm_runtime", reason="runs the program: nox builds arm-runtime-cpp")
+    from executorch.runtime import Runtime
+
+    handle, state = T((), torch.int32), {"scale": 0.1, "zero": -128}
+    main = G(
+        {
+            "x": int8(1, 2, **state),
+            "v": handle,
+            "old": int8(1, 2, **state),
+            "both": int8(1, 4, **state),
+            "w": T(torch.tensor([[1, 2, 3, 4], [10, -20, 30, -40]], dtype=torch.int8), scale=(0.1,)),
+            "y": int8(1, 2, scale=0.5),
+        },
+        [
+            Op("CALL_ONCE", [], [], {"graph": 1}),
+            Op("VAR_HANDLE", [], ["v"], {"shared_name": "last"}),
+            Op("READ_VARIABLE", ["v"], ["old"]),
+            Op("CONCATENATION", ["old", "x"], ["both"], {"axis": 1}),
+            Op("FULLY_CONNECTED", ["both", "w", ""], ["y"]),
+            Op("ASSIGN_VARIABLE", ["v", "x"], []),
+        ],
+        ["x"],
+        ["y"],
+    )
+    first = T(torch.tensor([[-100, 20]], dtype=torch.int8), scale=(0.1,), zero=(-128,))
+    operators = [Op("VAR_HANDLE", [], ["v"], {"shared_name": "last"}), Op("ASSIGN_VARIABLE", ["v", "c"], [])]
+    program = load_model(saved(tmp_path, main, G({"v": handle, "c": first}, operators, [], [])))
+    lowered = lower(program, EthosUCompileSpec("ethos-u55-128"))
+    assert lowered.report.delegates == 1 and not lowered.report.rejected
+    method, module = Runtime.get().load_program(lowered.buffer).load_method("forward"), program.module()
+    for x in ([[-120, 5]], [[0, -128]], [[127, 3]]):
+        given = torch.tensor(x, dtype=torch.int8)
+        assert torch.equal(method.execute([given])[0], module(given)[0])
 
 
 def test_a_branch_chooses_among_two_graphs(tmp_path: Path) -> None:
