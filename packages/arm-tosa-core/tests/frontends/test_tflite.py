@@ -62,6 +62,32 @@ def test_uneven_padding_of_a_sum_is_the_convolution_s(tmp_path: Path) -> None:
         assert (got.int() - wanted.int()).abs().max() <= 1
 
 
+@pytest.mark.parametrize("target", ["ethos-u55-128", "ethos-u85-256"])
+def test_wide_activations_and_their_bias(target: str, tmp_path: Path) -> None:
+    """int16 with weights of int8, a bias of int64, and a sigmoid."""
+    numbers = torch.Generator().manual_seed(0)
+    weight = torch.randint(-128, 128, (4, 3, 3, 2), generator=numbers, dtype=torch.int8)
+    wide = {name: T((1, 6, 6, 2), torch.int16, (2e-4,)) for name in ("x", "sum")}
+    tensors = {
+        **wide,
+        "w": T(weight, scale=(0.01, 0.02, 0.015, 0.01)),
+        "b": T(torch.tensor([10**6, -(10**6), 77, 0])),
+        "z": T((1, 6, 6, 4), torch.int16, (1e-3,)),
+        "y": T((1, 6, 6, 4), torch.int16, (1 / 32768,)),
+    }
+    operators = [
+        Op("ADD", ["x", "x"], ["sum"]),
+        Op("CONV_2D", ["sum", "w", "b"], ["z"], {"stride_h": 1, "stride_w": 1, "activation": 1}),
+        Op("LOGISTIC", ["z"], ["y"]),
+    ]
+    program = load_model(saved(tmp_path, G(tensors, operators, ["x"], ["z", "y"])))
+    run = Execution(program, EthosUCompileSpec(target).target())
+    assert left_outside(run.program, run.analysis) == {}
+    x = torch.randint(-9000, 9000, (1, 6, 6, 2), generator=numbers, dtype=torch.int16)
+    for got, wanted in zip(run.run([x]), program.module()(x), strict=True):
+        assert got.dtype == torch.int16 and (got.int() - wanted.int()).abs().max() <= 1
+
+
 @pytest.mark.parametrize("count", [2, 10, 100])
 def test_softmax_of_integers_is_within_a_step(count: int, tmp_path: Path) -> None:
     tensors = {"x": int8(6, count, scale=0.1), "y": int8(6, count, scale=1 / 256, zero=-128)}
