@@ -217,6 +217,10 @@ def _calls_itself(graph: G) -> G:
     return G(tensors, [one], ["image"], ["classes"])
 
 
+def _starts_itself(graph: G) -> G:
+    return replace(graph, operators=[Op("CALL_ONCE", [], [], {"graph": 0}), *graph.operators])
+
+
 @pytest.mark.parametrize(
     ("data", "wanted"),
     [
@@ -229,6 +233,8 @@ def _calls_itself(graph: G) -> G:
         (_with(_tensor("first", T((1, 5, 5, 8), torch.int8, (0.1,) * 8, axis=3))), "CONV_2D 'first' makes a"),
         (_with(_tensor("second", int8(1, 2**31 - 1, 2**31 - 1, 2**31 - 1, scale=1.0))), "more than an address has"),
         (_with(_calls_itself), "its graphs call each other without end"),
+        (_with(_starts_itself), "its graphs call each other without end"),
+        (_with(_operators(kind="VAR_HANDLE", outputs=[])), "net.tflite is damaged"),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_named(data: bytes, wanted: str, tmp_path: Path) -> None:

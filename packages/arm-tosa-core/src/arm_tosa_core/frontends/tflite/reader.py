@@ -103,7 +103,7 @@ def parse(data: bytes, file: str) -> FileGraph:
         return _Maker(graphs).made()
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from error
-    except (struct.error, ValueError, OverflowError, MemoryError) as error:
+    except (struct.error, ValueError, LookupError, OverflowError, MemoryError) as error:
         raise UsageError(f"{file} is damaged or cut short: copy it again, or make it again") from error
 
 
@@ -212,7 +212,7 @@ class _Maker:
             elif one.kind == "ASSIGN_VARIABLE":
                 self._variables[handles.get(one.inputs[0], "")] = graph.tensors[one.inputs[1]].name
             elif one.kind == "CALL_ONCE":
-                self._start(self._graphs[index(one.attributes["graph"], len(self._graphs), "the graph")])
+                self._start(self._graphs[index(one.attributes["graph"], len(self._graphs), "the graph")], depth + 1)
             elif one.kind == "IF":
                 self._if(graph, one, depth)
             else:
@@ -223,10 +223,10 @@ class _Maker:
             raise UsageError(f"READ_VARIABLE {result.name!r}: the variable has no number before it is read")
         self._add(result.name, "same", (self._variables[variable],), (result.name,), {})
 
-    def _start(self, graph: _Graph) -> None:
+    def _start(self, graph: _Graph, depth: int) -> None:
         """Gives variables the constants that a graph assigns, which runs once before the first call."""
         before = len(self._nodes)
-        self._walk(graph, 1)
+        self._walk(graph, depth)
         for name, now in self._variables.items():
             if now not in self._constants or len(self._nodes) > before:
                 raise UsageError(f"{name}: it starts with numbers that are computed")
