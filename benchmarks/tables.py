@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
-from benchmarks import firmware_tables, llm_tables, nx_tables, peers_tables, timing_tables
+from benchmarks import firmware_tables, llm_tables, nx_tables, peers_tables, tflite_tables, timing_tables
 from benchmarks.figures import Case, Figure, Figures, Pair
 
 U55, U85 = "ethos-u55-128", "ethos-u85-256"
@@ -328,6 +328,8 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "peers": peers_tables.by_accelerator,
     "peers-above": peers_tables.above,
     "search-times": peers_tables.search_times,
+    "tflite-means": tflite_tables.means,
+    "tflite": tflite_tables.by_file,
     "nx": nx_tables.by_network,
     "accuracy": accuracy,
     "vgf": vgf,
