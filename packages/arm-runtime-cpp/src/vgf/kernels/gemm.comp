@@ -201,8 +201,12 @@ void fetch_b(const in Tile tile, int k) {
 
 /// The vector `within` of a pixel of A.
 uvec4 fetch_pixel(int pixel, int within) {
-    if (parts_of_a == 2 && within >= p[25]) return fetch(second_buffer, p[26] + pixel * (p[7] - p[25]) + within - p[25]);
-    return fetch(a_buffer, p[2] + pixel * p[25] + within);
+    if (parts_of_a == 1) return fetch(a_buffer, p[2] + pixel * p[7] + within);
+    // Chosen without a branch, where it can be: the choice is the same for all rows.
+    const bool second = within >= p[25];
+    const int at = (second ? p[26] - p[25] : p[2]) + pixel * (second ? p[7] - p[25] : p[25]) + within;
+    if (a_buffer == second_buffer) return fetch(a_buffer, at);
+    return second ? fetch(second_buffer, at) : fetch(a_buffer, at);
 }
 
 /// The vector `k` of a row of A, which is the vector `within` of a tap that lies at (dy, dx).
