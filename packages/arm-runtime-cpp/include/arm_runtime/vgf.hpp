@@ -95,7 +95,7 @@ struct Event {
 
 /// Device memory of a session, in bytes.
 struct MemoryUse {
-    uint64_t inputs;
+    uint64_t inputs;  ///< 0: they lie in the work memory
     uint64_t outputs;
     uint64_t work;       ///< intermediate tensors and what the device needs while a graph runs
     uint64_t saved;      ///< what `work` would be larger by if nothing in it shared memory

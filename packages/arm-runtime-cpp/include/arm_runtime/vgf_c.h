@@ -75,7 +75,7 @@ typedef struct arm_vgf_info {
     const char* engine_reason; /* a sentence */
     size_t inputs;
     size_t outputs;
-    uint64_t input_bytes; /* device memory */
+    uint64_t input_bytes; /* device memory; 0: inputs lie in the work memory */
     uint64_t output_bytes;
     uint64_t work_bytes;
     uint64_t saved_bytes; /* by sharing within the work memory */

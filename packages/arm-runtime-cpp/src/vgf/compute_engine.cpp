@@ -31,7 +31,10 @@ class ComputeEngine final : public Engine, private ResourceMemory {
   public:
     ComputeEngine(Device& device, const ParsedFile& file, const DeviceTraits& traits,
                   const Graphs& graphs, Ports ports)
-        : device_(device), program_(file.program), ports_(ports) {
+        : device_(device),
+          program_(file.program),
+          ports_(ports),
+          inputs_share_(can_share_inputs()) {
         place_resources();
         Plan plan;
         plan.work_bytes = shared_bytes_;
@@ -135,10 +138,21 @@ class ComputeEngine final : public Engine, private ResourceMemory {
         return buffers_[slot.buffer].memory.mapped + slot.offset;
     }
 
+    /// Whether inputs lie in the work buffer, where what comes after their last readers takes their
+    /// place: each run is given them again. Only where no segment leaves anything for another, and
+    /// whoever writes them writes there.
+    bool can_share_inputs() const {
+        const bool one = program_.segments.size() == 1 && program_.segments[0].graph() != nullptr;
+        return one && (ports_ == Ports::kDevice || device_.direct_memory()) &&
+               std::none_of(program_.resources.begin(), program_.resources.end(),
+                            [](const Resource& r) { return r.role == Role::kIntermediate; });
+    }
+
     /// Inputs, outputs, and what one segment leaves for another.
     void place_resources() {
         slots_.resize(program_.resources.size());
         std::map<uint32_t, Slot> storages;  // an alias group shares one
+        uint64_t inputs_end = 0;            // in the work buffer
         for (size_t i = 0; i < slots_.size(); ++i) {
             const Resource& resource = program_.resources[i];
             if (resource.role == Role::kConstant) continue;
@@ -146,8 +160,8 @@ class ComputeEngine final : public Engine, private ResourceMemory {
             uint32_t buffer = BUFFER_WORK;
             uint64_t* size = &shared_bytes_;
             if (resource.home == Role::kInput) {
-                buffer = BUFFER_INPUTS;
-                size = &use_.inputs;
+                if (!inputs_share_) buffer = BUFFER_INPUTS;
+                size = inputs_share_ ? &inputs_end : &use_.inputs;
             } else if (resource.home == Role::kOutput) {
                 buffer = BUFFER_OUTPUTS;
                 size = &use_.outputs;
@@ -221,7 +235,10 @@ class ComputeEngine final : public Engine, private ResourceMemory {
     }
 
     void make_buffers(const Plan& plan) {
-        make_buffer(BUFFER_WORK, plan.work_bytes, {}, vk::MemoryPropertyFlagBits::eDeviceLocal);
+        const bool mapped = inputs_share_ && ports_ == Ports::kHost;
+        make_buffer(BUFFER_WORK, plan.work_bytes,
+                    mapped ? device_.direct_memory() : vk::MemoryPropertyFlags(),
+                    vk::MemoryPropertyFlagBits::eDeviceLocal);
         make_buffer(BUFFER_CONSTANTS, plan.constants.size(), {},
                     vk::MemoryPropertyFlagBits::eDeviceLocal);
         const bool of_host = ports_ == Ports::kHost;
@@ -356,6 +373,7 @@ class ComputeEngine final : public Engine, private ResourceMemory {
     Device& device_;
     const Program program_;
     const Ports ports_;
+    const bool inputs_share_;
     ResourceSlots slots_;
     uint64_t shared_bytes_ = 0;  ///< of the work buffer: what segments pass on
     MemoryUse use_{};

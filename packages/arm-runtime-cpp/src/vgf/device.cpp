@@ -283,6 +283,21 @@ bool Device::filters(vk::Format format) const {
                              vk::FormatFeatureFlagBits::eSampledImageFilterLinear);
 }
 
+vk::MemoryPropertyFlags Device::direct_memory() const {
+    using Kind = vk::MemoryPropertyFlagBits;
+    constexpr auto kDirect = Kind::eDeviceLocal | Kind::eHostVisible | Kind::eHostCoherent;
+    uint64_t largest = 0;
+    uint64_t direct = 0;
+    for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
+        const vk::MemoryType& type = memory_.memoryTypes[i];
+        const uint64_t bytes = memory_.memoryHeaps[type.heapIndex].size;
+        if (type.propertyFlags & Kind::eDeviceLocal) largest = std::max(largest, bytes);
+        if ((type.propertyFlags & kDirect) == kDirect) direct = std::max(direct, bytes);
+    }
+    // A small one is a window into the device's memory, which others need.
+    return direct != 0 && direct == largest ? kDirect : vk::MemoryPropertyFlags();
+}
+
 Memory Device::allocate(const vk::MemoryRequirements& needs, vk::MemoryPropertyFlags required,
                         vk::MemoryPropertyFlags preferred) const {
     Memory memory;

@@ -92,6 +92,8 @@ class Device {
     /// Held while objects of the device are made or destroyed.
     std::mutex& loading() { return loading_; }
 
+    /// What memory is that is the device's own and the host writes, all of it; none: there is none.
+    vk::MemoryPropertyFlags direct_memory() const;
     /// Memory with all of `required`, and the most of `preferred`.
     Memory allocate(const vk::MemoryRequirements& needs, vk::MemoryPropertyFlags required,
                     vk::MemoryPropertyFlags preferred) const;

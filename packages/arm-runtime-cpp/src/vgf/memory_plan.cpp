@@ -29,12 +29,14 @@ uint64_t plan(std::vector<Block>& blocks) {
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return blocks[a].size > blocks[b].size; });
+    std::stable_partition(order.begin(), order.end(), [&](size_t i) { return blocks[i].placed; });
     std::vector<const Block*> placed;  // by offset
     uint64_t total = 0;
     for (const size_t index : order) {
         Block& block = blocks[index];
-        block.offset = 0;
+        if (!block.placed) block.offset = 0;
         for (const Block* other : placed) {
+            if (block.placed) break;
             if (other->last < block.first || block.last < other->first) continue;
             if (end_of(block) <= other->offset) break;
             block.offset = std::max(block.offset, aligned(end_of(*other), block.alignment));

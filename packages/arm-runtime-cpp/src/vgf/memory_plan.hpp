@@ -15,10 +15,11 @@ struct Block {
     uint32_t first = 0;      ///< the first step that uses it
     uint32_t last = 0;       ///< the last one
     uint64_t offset = 0;     ///< the result
+    bool placed = false;     ///< the offset is given
 };
 
-/// Sets every block's offset; blocks whose steps overlap do not. Largest first, each at the lowest
-/// offset that is free in all its steps. Deterministic.
+/// Sets every block's offset; blocks whose steps overlap do not, unless both were placed before.
+/// Largest first, each at the lowest offset that is free in all its steps. Deterministic.
 ///
 /// Returns the size of the allocation. Throws Error if that overflows.
 uint64_t plan(std::vector<Block>& blocks);

@@ -108,6 +108,7 @@ struct DeviceTraits {
 
 /// Plans a graph, which is the same afterwards. Intermediate values lie in the work buffer from
 /// `work_begin` on, constants behind what `plan.constants` holds already; dispatches are appended.
+/// Inputs that lie there too share their memory with what comes after their last reader.
 ///
 /// Throws Error: an operator that no kernel of this build runs.
 void make_plan(Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../graph/graph.hpp"
+#include "../memory_plan.hpp"
 #include "plan.hpp"
 #include "program_builder.hpp"
 
@@ -141,6 +142,8 @@ class Planner {
     void write_outputs(uint32_t tensor);
     Group group_for(uint32_t tensor, int64_t row) const;
     void drop_stores();
+    /// The graph's inputs that lie in the work buffer from `begin` on, until their last readers.
+    std::vector<Block> inputs_in_work(uint64_t begin) const;
     int64_t elements_of(uint32_t tensor) const { return elements(graph_.tensors[tensor]); }
 
     /// Gives memory to what the program of `tensor` cannot compute on the way.

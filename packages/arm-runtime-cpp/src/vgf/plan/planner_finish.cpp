@@ -60,6 +60,21 @@ void Planner::drop_stores() {
     }
 }
 
+std::vector<Block> Planner::inputs_in_work(uint64_t begin) const {
+    std::vector<Block> blocks;
+    for (const GraphPort& port : graph_.inputs) {
+        const Slot& slot = resources_[port.resource];
+        if (slot.buffer != BUFFER_WORK || slot.offset < begin) continue;
+        Block block{slot.bytes, 1, 0, 0, slot.offset - begin, true};
+        for (uint32_t i = 0; i < groups_.size(); ++i) {
+            const std::vector<uint32_t>& reads = groups_[i].reads;
+            if (std::find(reads.begin(), reads.end(), port.tensor) != reads.end()) block.last = i;
+        }
+        blocks.push_back(block);
+    }
+    return blocks;
+}
+
 void Planner::finish() {
     drop_stores();
     // Constants that kernels read as they are.
@@ -91,6 +106,10 @@ void Planner::finish() {
         unshared += blocks.back().size;
     }
     const uint64_t begin = aligned(work_begin_, kAlignment);
+    for (const Block& input : inputs_in_work(begin)) {
+        blocks.push_back(input);
+        unshared += input.size;
+    }
     const uint64_t size = arm_runtime::vgf::plan(blocks);
     plan_.work_bytes = std::max(plan_.work_bytes, begin + size);
     if (plan_.work_bytes > kMaxBytes || plan_.constants.size() > kMaxBytes) {

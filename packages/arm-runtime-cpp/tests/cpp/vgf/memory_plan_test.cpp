@@ -31,6 +31,8 @@ TEST(MemoryPlan, BlocksOfOtherStepsShareMemory) {
          {block(40, 1, 0, 0), block(30, 1, 0, 2), block(20, 1, 2, 2), block(15, 32, 2, 2)},
          {0, 40, 0, 96},
          111},
+        {"one that is placed", {block(10, 1, 1, 1), {8, 1, 0, 1, 4, true}}, {12, 4}, 22},
+        {"one that is placed, before", {block(10, 1, 1, 1), {8, 1, 0, 0, 4, true}}, {0, 4}, 12},
         {"empty", {block(0, 16, 0, 5), block(7, 16, 0, 5)}, {0, 0}, 7},
     };
     for (const Row& row : rows) {

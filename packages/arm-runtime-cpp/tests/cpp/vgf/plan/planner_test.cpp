@@ -1,3 +1,5 @@
+#include "vgf/plan/planner.hpp"
+
 #include <gtest/gtest.h>
 #include <spirv/unified1/TOSA.001000.1.h>
 
@@ -5,7 +7,6 @@
 #include <cstring>
 
 #include "vgf/kernels/steps.h"
-#include "vgf/plan/plan.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -46,6 +47,11 @@ class Builder {
     /// In the memory of the first input.
     void output_over_input(uint32_t tensor) {
         graph.outputs.push_back({tensor, graph.inputs[0].resource});
+    }
+    /// Moves an input to the work buffer.
+    void input_in_work(size_t index, uint64_t offset) {
+        Slot& slot = slots_[graph.inputs[index].resource];
+        slot = {BUFFER_WORK, offset, bytes_in_memory(graph.tensors[graph.inputs[index].tensor])};
     }
     Plan plan() {
         Plan out;
@@ -251,6 +257,27 @@ TEST(Planner, ConcatenatedPicturesThatOthersReadAreMade) {
     EXPECT_EQ(std::count_if(plan.dispatches.begin(), plan.dispatches.end(),
                             [](const Dispatch& d) { return std::string(d.kernel) == "copy"; }),
               2);
+}
+
+TEST(Planner, InputsInTheWorkBufferGiveTheirMemoryToWhatFollows) {
+    const Shape shape{1, 64, 64, 8};
+    const uint64_t bytes = uint64_t{4} * 64 * 64 * 8;
+    for (const bool read_late : {false, true}) {
+        Builder b;
+        uint32_t x = b.input(kF32, shape);
+        const uint32_t given = x;
+        // Four copies, one after the other.
+        for (int i = 0; i < 4; ++i) x = b.add(TOSAREVERSE, {b.number(1), x}, kF32, shape);
+        b.output(read_late ? b.add(TOSAADD, {x, given}, kF32, shape) : x);
+        b.input_in_work(0, 0);
+        const Plan plan = b.plan();
+        EXPECT_EQ(plan.work_bytes, read_late ? 3 * bytes : 2 * bytes);
+        for (size_t i = 0; i < plan.dispatches.size(); ++i) {
+            const Slot& last = plan.dispatches[i].writes[0];
+            EXPECT_FALSE(overlap(last, plan.dispatches[i].reads[0])) << i;
+            EXPECT_FALSE(read_late && overlap(last, {BUFFER_WORK, 0, bytes})) << i;
+        }
+    }
 }
 
 TEST(Planner, TensorsBeyondTwoGigabytesAreRefused) {
