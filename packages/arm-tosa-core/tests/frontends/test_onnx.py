@@ -105,6 +105,18 @@ RIGHT: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], dict[str, Any]]] = 
     "gather, a run": ([N("Gather", ["x", "i"], ["y"], axis=1)], ROWS, {"i": [1, 2, 3]}),
     "slopes of channels": ([N("PRelu", ["x", "s"], ["y"])], IMAGE, {"s": weights(4, 1, 1)}),
     "slopes of columns": ([N("PRelu", ["x", "s"], ["y"])], IMAGE, {"s": weights(11)}),
+    "a swish": ([N("Sigmoid", ["x"], ["s"]), N("Mul", ["x", "s"], ["y"])], IMAGE, {}),
+    "a sigmoid that is read twice": (
+        [N("Sigmoid", ["x"], ["s"]), N("Mul", ["s", "x"], ["m"]), N("Add", ["m", "s"], ["y"])],
+        IMAGE,
+        {},
+    ),
+    "a sigmoid of something else": (
+        [N("Sigmoid", ["x"], ["s"]), N("Relu", ["x"], ["r"]), N("Mul", ["s", "r"], ["y"])],
+        IMAGE,
+        {},
+    ),
+    "a sigmoid squared": ([N("Sigmoid", ["x"], ["s"]), N("Mul", ["s", "s"], ["y"])], IMAGE, {}),
     "a constant output": ([N("Relu", ["x"], ["r"]), N("Identity", ["c"], ["y"])], ROWS, {"c": weights(2)}),
 }
 
@@ -178,6 +190,13 @@ def test_names_of_the_file_are_in_the_program(tmp_path: Path) -> None:
     calls = [node for node in load_model(path).graph.nodes if node.op == "call_function"]
     assert [module_path(node) for node in calls] == ["_stem_conv", "of_y"]
     assert source_line(calls[0]) == "net.onnx:1, in Conv: a = Conv(x, w)"
+
+
+def test_a_swish_is_one_operator(tmp_path: Path) -> None:
+    nodes = [N("Sigmoid", ["x"], ["s"]), N("Mul", ["s", "x"], ["y"], name="act")]
+    (tmp_path / "t.onnx").write_bytes(model(*nodes, inputs=ROWS).SerializeToString())
+    (call,) = (node for node in load_model(tmp_path / "t.onnx").graph.nodes if node.op == "call_function")
+    assert (str(call.target), module_path(call)) == ("aten.silu.default", "act")
 
 
 def test_open_sizes_are_asked_for(tmp_path: Path) -> None:

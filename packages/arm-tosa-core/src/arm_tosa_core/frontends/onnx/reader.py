@@ -5,6 +5,7 @@ Reference: https://onnx.ai/onnx/repo-docs/IR.html
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +85,7 @@ class _Reader:
     def __init__(self, path: Path, opsets: Mapping[str, int]) -> None:
         self._path, self._opsets = path, opsets
         self._place = 0
+        self._branches = False  # whether a node has graphs of its own
 
     def graph(self, graph: onnx.GraphProto, prefix: str = "", outer: Mapping[str, str] | None = None) -> FileGraph:
         """A graph.
@@ -115,6 +117,8 @@ class _Reader:
         nodes = [_with_step(node, nodes, constants) for node in nodes]
         inputs = [self._input(entry, names) for entry in graph.input if names[entry.name] not in constants]
         outputs = [names.get(entry.name, _text(entry.name)) for entry in graph.output]
+        if not self._branches:  # which may read what would be gone
+            nodes = _with_swish(nodes, outputs)
         return FileGraph(tuple(inputs), tuple(outputs), tuple(nodes), constants)
 
     def _node(self, node: onnx.NodeProto, names: Mapping[str, str]) -> FileNode:
@@ -141,6 +145,7 @@ class _Reader:
         if kind == "TENSOR":
             return self._tensor(entry.t)
         if kind == "GRAPH":
+            self._branches = True
             return self.graph(entry.g, prefix, names)
         if kind in ("FLOAT", "INT"):
             return entry.f if kind == "FLOAT" else entry.i
@@ -215,6 +220,21 @@ class _Reader:
         whole.data_location = TensorProto.DEFAULT
         whole.raw_data = data
         return whole
+
+
+def _with_swish(nodes: Sequence[FileNode], outputs: Sequence[str]) -> list[FileNode]:
+    """``x * Sigmoid(x)`` as the one operator that it was in PyTorch: one table, which rounds once."""
+    reads = Counter(name for node in nodes for name in node.inputs)
+    sigmoids = {node.outputs[0]: node for node in nodes if node.kind == "Sigmoid" and node.outputs[0] not in outputs}
+    made, gone = [], set()
+    for node in nodes:
+        x, y = (*node.inputs, "", "")[:2]
+        x, y = (x, y) if y in sigmoids else (y, x)
+        if node.kind == "Mul" and y in sigmoids and reads[y] == 1 and sigmoids[y].inputs == (x,):
+            gone.add(sigmoids[y].place)
+            node = replace(node, kind="Swish", inputs=(x,), attributes={"alpha": 1.0})
+        made.append(node)
+    return [node for node in made if node.place not in gone]
 
 
 def _with_step(node: FileNode, nodes: Sequence[FileNode], constants: Mapping[str, torch.Tensor]) -> FileNode:
