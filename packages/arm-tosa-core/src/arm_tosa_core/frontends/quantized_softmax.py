@@ -29,7 +29,9 @@ def _reciprocal(total: Tensor, most: float) -> Tensor:
     """Of numbers from 1 to ``most``: a table of 8 bits, and steps of Newton's, which cost less than one of 16 bits."""
     step = most / 255
     total, guess = wide(total, most), narrow(total, step, -128)
-    found = wide(torch.reciprocal(torch.clamp(guess, min=max(step / 2, 0.8))), 1.25)
+    if step / 2 > 0.8:  # the inverse of less is saturated
+        guess = torch.clamp(guess, min=step / 2)
+    found = wide(torch.reciprocal(guess), 1.25)
     error = step / 2 if step < 1 else max(0.5, 1 - 2 / step)  # of the guess, and its square of the next
     while error > 1e-3:
         found, error = wide(found * wide(2 - wide(total * found, 2.0), 2.0), 1.25), error * error
