@@ -10,6 +10,7 @@ import torch
 
 from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.testing.harness import Execution, exported
+from benchmarks.nx.registry import NETWORKS as OF_NX
 from benchmarks.registry import Network, network
 from models.realistic import settle
 
@@ -22,6 +23,8 @@ CASES = {
     "bert_tiny": ("int8", "fp32"),
     "deit_tiny": ("int8",),
 }
+#: Image networks of ``benchmarks/nx``, which may be named too.
+GRAPHICS = ("unet540", "sr360", "frame_interpolation", "denoiser")
 _PERIOD = 1009
 
 
@@ -35,12 +38,20 @@ def cases(words: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from wanted.items()
 
 
+def named(name: str) -> Network:
+    """A network of ``tests/models``, or one of GRAPHICS."""
+    if name not in GRAPHICS:
+        return network(name)
+    made = OF_NX[name]()
+    return made.module, lambda seed: tuple(made.calibration[seed % len(made.calibration)])
+
+
 def periodic(name: str) -> Network:
-    """A network of ``tests/models`` whose weights are four values that repeat: an archive of it is small.
+    """A network by its name, whose weights are four values that repeat: an archive of it is small.
 
     Each tensor begins elsewhere in the row of values: layers of one shape do not share a constant.
     """
-    module, inputs = network(name)
+    module, inputs = named(name)
     generator = torch.Generator().manual_seed(1)
     values = torch.tensor([-1.0, -0.5, 0.5, 1.0])[torch.randint(0, 4, (_PERIOD,), generator=generator)]
     for number, parameter in enumerate(module.parameters()):
@@ -70,8 +81,8 @@ def compiled(made: Network, scheme: str, target: str = "vgf") -> tuple[bytes, by
 
 
 def compile_network(name: str, scheme: str) -> tuple[bytes, bytes]:
-    """A network of ``tests/models`` as it is there, as one VGF with float edges; and its TOSA graph."""
-    return compiled(network(name), scheme)
+    """A network by its name, as it is there, as one VGF with float edges; and its TOSA graph."""
+    return compiled(named(name), scheme)
 
 
 def random_input(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> Array:
