@@ -123,9 +123,10 @@ def test_vulkan_frame(tmp_path: Path) -> None:
         assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     assert "64 x 36 to 128 x 72" in done.stdout and re.search(r"5 frames, ms each: scene [\d.]+, network", done.stdout)
     scene = runpy.run_path(str(FOLDER / "vulkan_frame" / "network.py"))["scene"]
-    for number in (0, 4):
+    history = np.zeros((1, 8, 36, 64), np.float32)
+    for number in range(5):
         x = scene(64, 36, 0.05 * number).half().float().numpy()
-        (wanted,) = import_module("arm_runtime.vgf").run((tmp_path / "a.vgf").read_bytes(), [x])
+        wanted, history = import_module("arm_runtime.vgf").run((tmp_path / "a.vgf").read_bytes(), [x, history])
         header, texels = (tmp_path / f"out_{number:04d}.ppm").read_bytes().split(b"\n255\n", 1)
         assert header == b"P6\n128 72"
         picture = np.frombuffer(texels, np.uint8).reshape(72, 128, 3) / 255

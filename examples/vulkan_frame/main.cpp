@@ -93,15 +93,17 @@ int run(const std::string& path, int count, const std::string& out) {
         throw std::runtime_error("the queue has no timestamps");
     }
     vk::PhysicalDeviceVulkan13Features v13;
-    vk::PhysicalDeviceFeatures2 features({}, &v13);
+    vk::PhysicalDeviceVulkan12Features v12;
+    v12.pNext = &v13;
+    vk::PhysicalDeviceFeatures2 features({}, &v12);
     for (const vgf::Feature& feature : wanted.features) {
         std::printf("the device has %s, for %s\n", feature.name, feature.purpose);
-        if (std::string(feature.name) == "shaderIntegerDotProduct") v13.shaderIntegerDotProduct = VK_TRUE;
-        if (std::string(feature.name) == "robustBufferAccess") features.features.robustBufferAccess = VK_TRUE;
     }
+    const std::vector<const char*> extensions = vgf::enable(wanted.features, &features);
     const float priority = 1;
     const vk::DeviceQueueCreateInfo queues({}, family, 1, &priority);
-    const auto device_info = vk::DeviceCreateInfo().setPNext(&features).setQueueCreateInfos(queues);
+    const auto device_info =
+        vk::DeviceCreateInfo().setPNext(&features).setQueueCreateInfos(queues).setPEnabledExtensionNames(extensions);
     const vk::raii::Device device(physical, device_info);
     const vk::raii::Queue queue(device, family, 0);
 
@@ -112,9 +114,15 @@ int run(const std::string& path, int count, const std::string& out) {
     const VkDeviceCreateInfo& enabled = device_info;
     const vgf::Device adopted = vgf::Device::adopt({*instance, *physical, *device, family, *queue,
                                                     vkGetInstanceProcAddr, &enabled, VK_API_VERSION_1_3});
-    vgf::Program program(bytes.data(), bytes.size(), adopted, {kFramesInFlight});
-    const vgf::TensorInfo& input = program.inputs().at(0);    // [1, 4, height, width]
-    const vgf::TensorInfo& output = program.outputs().at(0);  // [1, 3, 2 * height, 2 * width]
+    // What the network remembers stays on the device: its second output is its second input in the next frame.
+    vgf::ProgramOptions options;
+    options.frames_in_flight = kFramesInFlight;
+    options.states = {{"output_1", "input_1"}};
+    const vgf::MemoryUse needed = vgf::Program::memory_needed(bytes.data(), bytes.size(), adopted, options);
+    std::printf("weights %.1f KiB, scratch %.1f KiB\n", static_cast<double>(needed.constants) / 1024,
+                static_cast<double>(needed.work) / 1024);
+    vgf::Program program(bytes.data(), bytes.size(), adopted, options);
+    const vgf::TensorInfo& input = program.inputs().at(0);  // [1, 4, height, width]; the output is twice as large
     const auto height = static_cast<uint32_t>(input.shape.at(2)), width = static_cast<uint32_t>(input.shape.at(3));
     std::printf("%s\n%u x %u to %u x %u\n", adopted.description().c_str(), width, height, 2 * width, 2 * height);
 
@@ -155,15 +163,26 @@ int run(const std::string& path, int count, const std::string& out) {
         frame.done = {device, vk::FenceCreateInfo(vk::FenceCreateFlagBits::eSignaled)};
         frame.stamps = {device, vk::QueryPoolCreateInfo({}, vk::QueryType::eTimestamp, kStamps)};
         // Where the network finds this frame's color, and where it leaves the result.
-        program.bind(i, input.name,
+        program.bind_input(i, 0,
                      vgf::Image{*frame.color.view, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
                                 VK_FORMAT_R16G16B16A16_SFLOAT, width, height, vgf::Channels::kFirst});
-        program.bind(i, output.name,
+        program.bind_output(i, 0,
                      vgf::Image{*frame.upscaled.view, VK_IMAGE_LAYOUT_GENERAL, VK_FORMAT_R8G8B8A8_UNORM, 2 * width,
                                 2 * height, vgf::Channels::kFirst});
         frames.push_back(std::move(frame));
     }
 
+    // Also if an exception is on its way: nothing is destroyed that the device still uses.
+    struct Idle {
+        const vk::raii::Device& device;
+        ~Idle() {
+            try {
+                device.waitIdle();
+            } catch (const vk::SystemError&) {  // the device is lost: nothing is pending
+            }
+        }
+    };
+    const Idle idle{device};
     std::array<double, kStamps - 1> total{};
     const auto finish = [&](Frame& frame) {
         if (device.waitForFences(*frame.done, VK_TRUE, UINT64_MAX) != vk::Result::eSuccess) return;

@@ -2,7 +2,8 @@
 
     python network.py --width 160 --height 90 --out upscale.vgf
 
-The input is [1, 4, height, width], the output [1, 3, 2 * height, 2 * width].
+The inputs are the frame, [1, 4, height, width], and what the network remembers of the last, [1, 8, height, width],
+zeros at first. The outputs are the larger frame, [1, 3, 2 * height, 2 * width], and what it remembers of this one.
 """
 
 from __future__ import annotations
@@ -36,14 +37,17 @@ def scene(width: int, height: int, time: float) -> torch.Tensor:
 class Upscaler(nn.Module):
     """What bilinear interpolation leaves out, at each of the four pixels that one becomes."""
 
+    memory = 8
+
     def __init__(self) -> None:
         super().__init__()
-        self.inside = nn.Conv2d(4, 24, 3, padding=1)
+        self.inside = nn.Conv2d(4 + self.memory, 24, 3, padding=1)
         self.outside = nn.Conv2d(24, 12, 3, padding=1)
 
-    def forward(self, frame: torch.Tensor) -> torch.Tensor:
+    def forward(self, frame: torch.Tensor, history: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         smooth = F.interpolate(frame[:, :3], scale_factor=2.0, mode="bilinear")
-        return smooth + F.pixel_shuffle(self.outside(torch.relu(self.inside(frame))), 2)
+        found = torch.relu(self.inside(torch.cat([frame, history], 1)))
+        return smooth + F.pixel_shuffle(self.outside(found), 2), found[:, : self.memory]
 
 
 def main() -> None:
@@ -57,12 +61,16 @@ def main() -> None:
     network = Upscaler()
     optimizer = torch.optim.Adam(network.parameters(), 1e-2)
     times = torch.rand(options.steps).mul(20).tolist()
-    for time in times:
-        whole = scene(2 * 80, 2 * 45, time)[:, :3]
+    for start in times:
+        history, loss = torch.zeros(1, network.memory, 45, 80), torch.zeros(())
+        for time in (start, start + 0.05):
+            larger, history = network(scene(80, 45, time), history)
+            loss = loss + F.mse_loss(larger, scene(2 * 80, 2 * 45, time)[:, :3])
         optimizer.zero_grad()
-        F.mse_loss(network(scene(80, 45, time)), whole).backward()
+        loss.backward()
         optimizer.step()
-    example = (torch.zeros(1, 4, options.height, options.width),)
+    size = (options.height, options.width)
+    example = (torch.zeros(1, 4, *size), torch.zeros(1, network.memory, *size))
     lower(torch.export.export(network.eval(), example), "vgf").save(options.out.with_suffix(".pte"))
     (payload,) = extract_vgf(options.out.with_suffix(".pte"))
     options.out.write_bytes(payload)

@@ -28,6 +28,16 @@ namespace arm_runtime::vgf {
 class ARM_VGF_EXPORT Error : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
+    Error(const std::string& text, int32_t result) : std::runtime_error(text), result_(result) {}
+
+    /// The VkResult of a call of Vulkan that failed; 0: none did.
+    int32_t vulkan_result() const noexcept { return result_; }
+    /// VK_ERROR_DEVICE_LOST: what was made on the device is to be destroyed, and made anew on
+    /// another.
+    bool is_device_lost() const noexcept { return result_ == -4; }
+
+  private:
+    int32_t result_ = 0;
 };
 
 enum class DataType : uint8_t {
@@ -238,8 +248,9 @@ class ARM_VGF_EXPORT Session {
     ///
     /// Throws Error: as require_same_process, an argument does not fit or push constants are
     /// missing (found before anything is copied), or an int64 input is out of range; the session is
-    /// as good as before. Or the device failed, or did not finish in 10 minutes: end the process
-    /// then, for what shares the device does not recover.
+    /// as good as before. Or the device was lost (Error::is_device_lost): destroy the sessions
+    /// then, and load programs anew, which opens the device anew. Or it did not finish in 10
+    /// minutes: end the process then.
     ///
     /// For sizes that no run had before, no pipeline is compiled and no device memory allocated.
     void run(const Argument* inputs, size_t input_count, const Argument* outputs,

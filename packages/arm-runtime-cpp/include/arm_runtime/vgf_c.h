@@ -29,6 +29,8 @@ ARM_VGF_EXPORT uint32_t arm_vgf_api_version(void);
 /* What went wrong in this thread's last call that failed; "" if none did. The text lives until this
    thread's next call that fails, or its end. A call that succeeds leaves it. */
 ARM_VGF_EXPORT const char* arm_vgf_last_error(void);
+/* The VkResult of that failure, such as VK_ERROR_DEVICE_LOST (-4); 0 if none of Vulkan failed. */
+ARM_VGF_EXPORT int32_t arm_vgf_last_result(void);
 
 typedef struct arm_vgf_session arm_vgf_session;
 
@@ -145,8 +147,8 @@ ARM_VGF_EXPORT int arm_vgf_get_output_shape(const arm_vgf_session* session,
 
 /* Runs it once, and returns when the outputs are there. All arguments have the `size` of the first.
  * 0, or -1: it failed. After an argument that does not fit, the session is as good as before. After
- * the device failed, or did not finish in 10 minutes, end the process: what shares the device does
- * not recover. */
+ * the device was lost (arm_vgf_last_result), close the sessions and open programs anew, which opens
+ * the device anew. After it did not finish in 10 minutes, end the process. */
 ARM_VGF_EXPORT int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs,
                                size_t input_count, const arm_vgf_argument* outputs,
                                size_t output_count);

@@ -83,7 +83,13 @@ struct Requirements {
 /// Throws Error: programs cannot run on this device.
 ARM_VGF_EXPORT Requirements requirements(VkInstance instance, VkPhysicalDevice physical,
                                          PFN_vkGetInstanceProcAddr get_proc_addr,
-                                         uint32_t api_version = VK_API_VERSION_1_1);
+                                         uint32_t api_version);
+
+/// Sets features in the structures that an application chains to VkDeviceCreateInfo, from its
+/// first one on: of a Vulkan version, or of extensions. What is in no structure of the chain stays
+/// off. To leave out a feature, remove it from the list before. Returns the extensions to be
+/// enabled as well, each once; the texts live as long as the process.
+ARM_VGF_EXPORT std::vector<const char*> enable(const std::vector<Feature>& features, void* chain);
 
 /// A part of device memory: all of a VkDeviceMemory, or a piece of one.
 struct Allocation {
@@ -101,7 +107,9 @@ struct Allocator {
     void* user = nullptr;
     /// Memory with all of `required`, and as many of `preferred` as there are. It is for a buffer
     /// or for an image of optimal tiling: where both may lie in one VkDeviceMemory, parts keep
-    /// bufferImageGranularity. A result but VK_SUCCESS becomes an Error.
+    /// bufferImageGranularity. A result but VK_SUCCESS becomes an Error; for constants, which are
+    /// first asked for as DEVICE_LOCAL and HOST_VISIBLE where that is an Upload less, they are
+    /// asked for as other memory before.
     VkResult (*allocate)(void* user, const VkMemoryRequirements* needs,
                          VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred,
                          Allocation* made) = nullptr;
@@ -121,13 +129,17 @@ struct Adopted {
     const VkDeviceCreateInfo* enabled;
     /// VkApplicationInfo's. Features of newer versions are not used, though they be enabled: matrix
     /// units want 1.3.
-    uint32_t api_version = VK_API_VERSION_1_1;
+    uint32_t api_version;
     /// Where compiled pipelines, and what was found out about kernels, are kept between processes;
     /// empty: nowhere.
     // Without initializers, GCC warns of members that an application leaves out.
     std::string cache_folder = {};  // NOLINT(readability-redundant-member-init)
     /// Of all memory of programs on the device; without functions, it is vkAllocateMemory's.
     Allocator allocator = {};  // NOLINT(readability-redundant-member-init)
+    /// What loading a program submits goes to this queue, of a family that runs compute shaders, so
+    /// that `queue` is free for frames meanwhile; null: to `queue`.
+    uint32_t loading_family = 0;
+    VkQueue loading_queue = VK_NULL_HANDLE;
 };
 
 /// A device of an application, with one of its queues. Copies are of the same device.
@@ -195,6 +207,23 @@ constexpr Access kInputs{VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_
 constexpr Access kOutputs{VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                           VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
 
+/// How constants (weights) get to the device, where it has no memory of its own for the host to
+/// write to. Where it has (integrated GPUs, resizable BAR), they are written there, and nothing is
+/// submitted or recorded.
+enum class Upload : uint8_t {
+    kSubmitted,  ///< by the constructor, which waits
+    kRecorded,   ///< by Program::record_upload
+};
+
+/// An output that is an input of the next frame: it stays in the program's memory, and is not
+/// copied. Both have one type and shape, and no memory that is also another tensor's. Neither must
+/// be bound. If the output is, it is written to the application's memory as well; if the input is,
+/// it is read where states start (see Program::restart), which are zeros otherwise.
+struct State {
+    std::string output;
+    std::string input;
+};
+
 struct ProgramOptions {
     /// Frames whose command buffers may be pending at once, numbered from 0; each has bindings of
     /// its own.
@@ -205,6 +234,13 @@ struct ProgramOptions {
     VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
     /// Variants of kernels are timed when the program is made, which takes up to two seconds.
     Tuning tuning = Tuning::kOff;
+    Upload upload = Upload::kSubmitted;
+    /// On a GPU, kernels that no program has used there are tested: each runs once, in a submission
+    /// that is waited for, and one that computes wrongly is not used. What was found is known to
+    /// later programs of the Device, and in Adopted::cache_folder. false: they are used untested.
+    bool test_kernels = true;
+    /// Frames with states are submitted in the order in which they are recorded, each once.
+    std::vector<State> states = {};  // NOLINT(readability-redundant-member-init)
 };
 
 /// A program, ready to be recorded.
@@ -214,9 +250,9 @@ struct ProgramOptions {
 /// copies that were submitted to the queue before.
 class ARM_VGF_EXPORT Program {
   public:
-    /// Loads a VGF, at any alignment, which may go away afterwards. Makes pipelines and memory, and
-    /// uploads constants by the device's queue, which nobody else may use meanwhile; returns when
-    /// that is done.
+    /// Loads a VGF, at any alignment, which may go away afterwards. Makes pipelines and memory.
+    /// Submits, and waits for, what Upload, ProgramOptions::test_kernels and tuning say: to the
+    /// loading queue, which nobody else may use meanwhile. Without these it submits nothing.
     ///
     /// Throws Error: the file is malformed, or the device does not run it (it names the segment and
     /// the field); or a Vulkan call failed.
@@ -232,12 +268,26 @@ class ARM_VGF_EXPORT Program {
     const std::vector<Symbol>& symbols() const;
     const MemoryUse& memory() const;
 
+    /// What `memory` will be of a program with these options, before it is made: nothing is
+    /// allocated or compiled. An Upload that is not done takes as much as constants once more, of
+    /// memory that the host sees. Throws Error, as the constructor does.
+    static MemoryUse memory_needed(const void* vgf, size_t bytes, const Device& device,
+                                   const ProgramOptions& options);
+
+    /// Whether constants are still to be uploaded: with Upload::kRecorded, until record_upload.
+    bool needs_upload() const;
+    /// Records the upload of constants, a copy between buffers, for a queue of the family of
+    /// Adopted::queue or of the loading queue; nothing, if none is needed. It is submitted before
+    /// the first frame: to the same queue, where frames wait for it, or with a semaphore between.
+    void record_upload(VkCommandBuffer commands);
+    /// That command buffer is done: frees the memory that the constants came from. Without this
+    /// call, it is freed with the program.
+    void end_upload();
+
     /// Says where a frame has an input or an output, by its name (TensorInfo::name), from now on.
     /// No command buffer that was recorded for the frame may be pending; those that were are
     /// invalid afterwards, as after any update of a descriptor set. A buffer or a view must live
-    /// while what was recorded with it is pending. The first image of an input, and the first of
-    /// each format of an output, compile a small pipeline, which waits for programs that are being
-    /// made of the same Device.
+    /// while what was recorded with it is pending. It compiles nothing, and waits for nothing.
     ///
     /// In a buffer (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT), the tensor lies at `offset`, a multiple of
     /// 4, row-major without gaps. From there on the buffer has room for the tensor's bytes, rounded
@@ -247,6 +297,16 @@ class ARM_VGF_EXPORT Program {
     /// does not fit.
     void bind(uint32_t frame, const std::string& name, VkBuffer buffer, VkDeviceSize offset = 0);
     void bind(uint32_t frame, const std::string& name, const Image& image);
+    /// The same by the index in `inputs` or `outputs`: of a name that several have.
+    void bind_input(uint32_t frame, size_t index, VkBuffer buffer, VkDeviceSize offset = 0);
+    void bind_input(uint32_t frame, size_t index, const Image& image);
+    void bind_output(uint32_t frame, size_t index, VkBuffer buffer, VkDeviceSize offset = 0);
+    void bind_output(uint32_t frame, size_t index, const Image& image);
+
+    /// The frame that is recorded next starts with fresh states, as the first one does, and that
+    /// after `resize`: where the scene is another. Also to be called after a frame that was
+    /// recorded and not submitted.
+    void restart();
 
     /// Chooses sizes, by the shapes of all inputs, for what is recorded from now on: of a program
     /// with symbols. Compiles nothing, and allocates no device memory. At first they are the

@@ -16,6 +16,7 @@ Requirements requirements(VkInstance instance, VkPhysicalDevice physical,
     if (instance == VK_NULL_HANDLE || physical == VK_NULL_HANDLE || get_proc_addr == nullptr) {
         throw Error("the instance, the physical device or the loader is null");
     }
+    if (api_version == 0) throw Error(kNoVersion);
     return with_errors([&] {
         const Instance owner(get_proc_addr, instance, physical, api_version);
         const Instance::Candidate& device = owner.only();
@@ -53,6 +54,18 @@ Requirements requirements(VkInstance instance, VkPhysicalDevice physical,
         found.features = used_features(version, device.extensions, FeatureSet(&base));
         return found;
     });
+}
+
+std::vector<const char*> enable(const std::vector<Feature>& features, void* chain) {
+    std::vector<const char*> extensions;
+    for (const Feature& feature : features) {
+        if (!set_feature(chain, feature) || *feature.extension == '\0') continue;
+        const auto known = std::find_if(
+            extensions.begin(), extensions.end(),
+            [&](const char* extension) { return std::strcmp(extension, feature.extension) == 0; });
+        if (known == extensions.end()) extensions.push_back(feature.extension);
+    }
+    return extensions;
 }
 
 Device Device::adopt(const Adopted& adopted) {

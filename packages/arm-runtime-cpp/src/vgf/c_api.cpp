@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "../c_interface.hpp"
 #include "arm_runtime/vgf.hpp"
 #include "arm_runtime/vgf_c.h"
+#include "c_status.hpp"
 
 namespace vgf = arm_runtime::vgf;
 
@@ -34,6 +34,8 @@ struct arm_vgf_session {
 namespace {
 
 using namespace arm_runtime::c;
+using arm_runtime::vgf::vgf_status_of;
+using arm_runtime::vgf::vgf_succeeds;
 
 std::optional<vgf::DataType> type_named(const char* name) {
     for (int i = 0; i <= static_cast<int>(vgf::DataType::kUInt32); ++i) {
@@ -108,9 +110,10 @@ AnySession& checked(AnySession* session) {
 uint32_t arm_vgf_api_version(void) { return ARM_VGF_API_VERSION; }
 
 const char* arm_vgf_last_error(void) { return last_error.c_str(); }
+int32_t arm_vgf_last_result(void) { return arm_runtime::vgf::last_result; }
 
 int arm_vgf_find_device(const arm_vgf_options* given, arm_vgf_device* device) {
-    return status_of([&] {
+    return vgf_status_of([&] {
         const vgf::DeviceInfo found = vgf::find_device(options_of(given));
         write_struct(device, {0, kept_text(found.name), vgf::name_of(found.engine),
                               kept_text(found.engine_reason)});
@@ -119,7 +122,7 @@ int arm_vgf_find_device(const arm_vgf_options* given, arm_vgf_device* device) {
 
 arm_vgf_session* arm_vgf_open(const void* data, size_t bytes, const arm_vgf_options* given) {
     std::unique_ptr<arm_vgf_session> opened;
-    succeeds([&] {
+    vgf_succeeds([&] {
         if (data == nullptr) throw vgf::Error("the VGF is NULL");
         opened = std::make_unique<arm_vgf_session>(vgf::Session(data, bytes, options_of(given)));
     });
@@ -130,7 +133,7 @@ arm_vgf_session* arm_vgf_open(const void* data, size_t bytes, const arm_vgf_opti
 void arm_vgf_close(arm_vgf_session* session) { delete session; }
 
 int arm_vgf_get_info(const arm_vgf_session* session, arm_vgf_info* info) {
-    return status_of([&] {
+    return vgf_status_of([&] {
         const vgf::Session& s = checked(session).session;
         const vgf::MemoryUse& use = s.memory();
         write_struct(info,
@@ -142,7 +145,7 @@ int arm_vgf_get_info(const arm_vgf_session* session, arm_vgf_info* info) {
 
 int arm_vgf_get_tensor(const arm_vgf_session* session, int outputs, size_t index,
                        arm_vgf_tensor* tensor) {
-    return status_of([&] {
+    return vgf_status_of([&] {
         const vgf::Session& s = checked(session).session;
         const vgf::TensorInfo& found = at(outputs ? s.outputs() : s.inputs(), index, "tensor");
         write_struct(tensor, {0, found.name.c_str(), vgf::name_of(found.type), found.shape.data(),
@@ -152,7 +155,7 @@ int arm_vgf_get_tensor(const arm_vgf_session* session, int outputs, size_t index
 }
 
 int arm_vgf_get_symbol(const arm_vgf_session* session, size_t index, arm_vgf_symbol* symbol) {
-    return status_of([&] {
+    return vgf_status_of([&] {
         const vgf::Symbol& found = at(checked(session).session.symbols(), index, "symbol");
         write_struct(symbol, {0, found.name.c_str(), found.least, found.most});
     });
@@ -161,7 +164,7 @@ int arm_vgf_get_symbol(const arm_vgf_session* session, size_t index, arm_vgf_sym
 int arm_vgf_get_output_shape(const arm_vgf_session* session, const arm_vgf_argument* inputs,
                              size_t input_count, size_t output, const int64_t** shape,
                              size_t* rank) {
-    return status_of([&] {
+    return vgf_status_of([&] {
         const vgf::Session& s = checked(session).session;
         const auto in = convert(inputs, input_count, s.inputs(), "input");
         at(s.outputs(), output, "tensor");
@@ -174,7 +177,7 @@ int arm_vgf_get_output_shape(const arm_vgf_session* session, const arm_vgf_argum
 
 int arm_vgf_get_push_constants(const arm_vgf_session* session, size_t index,
                                arm_vgf_push_constants* push_constants) {
-    return status_of([&] {
+    return vgf_status_of([&] {
         const vgf::PushConstantInfo& found =
             at(checked(session).session.push_constants(), index, "push constants");
         write_struct(push_constants, {0, found.segment.c_str(), found.offset, found.bytes});
@@ -183,12 +186,12 @@ int arm_vgf_get_push_constants(const arm_vgf_session* session, size_t index,
 
 int arm_vgf_set_push_constants(arm_vgf_session* session, size_t index, const void* data,
                                size_t bytes) {
-    return status_of([&] { checked(session).session.set_push_constants(index, data, bytes); });
+    return vgf_status_of([&] { checked(session).session.set_push_constants(index, data, bytes); });
 }
 
 int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs, size_t input_count,
                 const arm_vgf_argument* outputs, size_t output_count) {
-    return status_of([&] {
+    return vgf_status_of([&] {
         checked(session).session.require_same_process();
         const auto in = convert(inputs, input_count, session->session.inputs(), "input");
         const auto out = convert(outputs, output_count, session->session.outputs(), "output");
@@ -201,7 +204,7 @@ int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs, size_t
 
 size_t arm_vgf_profile(arm_vgf_session* session) {
     size_t count = 0;
-    succeeds([&] {
+    vgf_succeeds([&] {
         checked(session).session.require_same_process();
         const std::lock_guard<std::mutex> lock(session->mutex);
         session->profiling = true;
@@ -211,7 +214,7 @@ size_t arm_vgf_profile(arm_vgf_session* session) {
 }
 
 int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* event) {
-    return status_of([&] {
+    return vgf_status_of([&] {
         checked(session).session.require_same_process();
         const std::lock_guard<std::mutex> lock(session->mutex);
         const vgf::Event& found = at(session->measured, index, "event");
@@ -221,7 +224,7 @@ int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* eve
 
 size_t arm_vgf_statistics(arm_vgf_session* session) {
     size_t count = 0;
-    succeeds([&] {
+    vgf_succeeds([&] {
         std::vector<vgf::Statistic> found = checked(session).session.statistics();
         const std::lock_guard<std::mutex> lock(session->mutex);
         session->statistics = std::move(found);
@@ -231,7 +234,7 @@ size_t arm_vgf_statistics(arm_vgf_session* session) {
 }
 
 int arm_vgf_get_statistic(arm_vgf_session* session, size_t index, arm_vgf_statistic* statistic) {
-    return status_of([&] {
+    return vgf_status_of([&] {
         const std::lock_guard<std::mutex> lock(checked(session).mutex);
         const vgf::Statistic& found = at(session->statistics, index, "statistic");
         write_struct(statistic, {0, found.segment.c_str(), found.kind.c_str(), found.bytes.data(),
@@ -241,6 +244,6 @@ int arm_vgf_get_statistic(arm_vgf_session* session, size_t index, arm_vgf_statis
 
 const char* arm_vgf_plan(const arm_vgf_session* session) {
     const char* plan = nullptr;
-    succeeds([&] { plan = checked(session).session.plan().c_str(); });
+    vgf_succeeds([&] { plan = checked(session).session.plan().c_str(); });
     return plan;
 }

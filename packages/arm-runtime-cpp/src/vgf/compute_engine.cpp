@@ -2,17 +2,15 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 
+#include "compute_plan.hpp"
 #include "device_buffer.hpp"
 #include "engine.hpp"
-#include "graph/graph.hpp"
 #include "images.hpp"
 #include "kernel_layout.hpp"
 #include "kernels/steps.h"
-#include "memory_plan.hpp"
 #include "pipelines.hpp"
-#include "plan/plan.hpp"
-#include "plan/plan_text.hpp"
 #include "submission.hpp"
 
 namespace arm_runtime::vgf {
@@ -29,31 +27,24 @@ bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
 
 class ComputeEngine final : public Engine, private ResourceMemory {
   public:
-    ComputeEngine(Device& device, const ParsedFile& file, const DeviceTraits& traits,
-                  const Graphs& graphs, Ports ports)
+    ComputeEngine(Device& device, const ParsedFile& file, ComputePlan plan, const Use& use)
         : device_(device),
           program_(file.program),
-          ports_(ports),
-          inputs_share_(can_share_inputs()) {
-        place_resources();
-        Plan plan;
-        plan.work_bytes = shared_bytes_;
-        for (size_t number = 0; number < graphs.count; ++number) {
-            plan.dispatches.clear();
-            plan.saved_bytes = 0;
-            plan_segments(file, traits, graphs.at ? &graphs.at(number) : nullptr, plan);
-            if (number + 1 == graphs.count) plan_text_ = json_of(plan);
-            variants_.push_back({std::move(plan.dispatches), {}});
+          used_(use),
+          slots_(std::move(plan.slots)),
+          use_(plan.use),
+          images_(device, program_),
+          plan_text_(std::move(plan.text)) {
+        for (std::vector<Dispatch>& dispatches : plan.dispatches) {
+            variants_.push_back({std::move(dispatches), {}, {}});
         }
-        make_buffers(plan);
-        images_ =
-            std::make_unique<Images>(device, program_, static_cast<const ResourceMemory&>(*this));
-        layout_ = std::make_unique<KernelLayout>(device, buffers_);
+        make_buffers(plan.constants);
+        images_.allocate(*this);
+        layout_ = std::make_unique<KernelLayout>(device, buffers_, !use.states.empty());
         make_pipelines(file);
-        if (!program_.takes_push_constants()) choose(graphs.count - 1);  // else when they are there
-        use_.work = plan.work_bytes + images_->bytes();
-        use_.saved = plan.saved_bytes;
-        use_.constants = plan.constants.size();
+        if (!program_.takes_push_constants())
+            choose(variants_.size() - 1);  // else when they are there
+        use_.work += images_.bytes();
     }
 
     uint8_t* input(size_t index) override { return mapped(program_.inputs[index].resource); }
@@ -66,14 +57,21 @@ class ComputeEngine final : public Engine, private ResourceMemory {
     void choose(size_t number) override {
         if (number == chosen_) return;
         chosen_ = kNone;
-        if (ports_ == Ports::kHost) record(variants_[number]);
+        if (used_.ports == Ports::kHost) record(variants_[number]);
         chosen_ = number;
     }
 
     void record(const vk::raii::CommandBuffer& commands) override {
         record(variants_[chosen_], commands, nullptr);
-        images_->finish(commands);
+        images_.finish(commands);
     }
+    void swap() override { swapped_ = !swapped_; }
+
+    bool needs_upload() const override { return upload_.has_value(); }
+    void record_upload(const vk::raii::CommandBuffer& commands) override {
+        if (upload_) upload_->record(commands);
+    }
+    void end_upload() override { upload_.reset(); }
 
     vk::DescriptorBufferInfo input_buffer(size_t index) const override {
         return buffer(program_.inputs[index].resource);
@@ -115,141 +113,63 @@ class ComputeEngine final : public Engine, private ResourceMemory {
     struct Variant {
         std::vector<Dispatch> dispatches;
         std::vector<vk::Pipeline> pipelines;  ///< by dispatch
+        std::vector<bool> waits;              ///< by dispatch: a barrier is before it
     };
-
-    void plan_segments(const ParsedFile& file, const DeviceTraits& traits, const Graph* given,
-                       Plan& plan) {
-        for (size_t i = 0; i < program_.segments.size(); ++i) {
-            const size_t first = plan.dispatches.size();
-            if (!program_.segments[i].graph()) {
-                plan_shader(file, static_cast<uint32_t>(i), plan);
-            } else {
-                Graph graph = given ? *given : read_graph(file, i);
-                make_plan(graph, slots_, traits, shared_bytes_, plan);
-            }
-            for (size_t at = first; at < plan.dispatches.size(); ++at) {
-                plan.dispatches[at].part = static_cast<uint32_t>(i);
-            }
-        }
-    }
 
     uint8_t* mapped(uint32_t resource) const {
         const Slot& slot = slots_[resource];
         return buffers_[slot.buffer].memory.mapped + slot.offset;
     }
 
-    /// Whether inputs lie in the work buffer, where what comes after their last readers takes their
-    /// place: each run is given them again. Only where no segment leaves anything for another, and
-    /// whoever writes them writes there.
-    bool can_share_inputs() const {
-        const bool one = program_.segments.size() == 1 && program_.segments[0].graph() != nullptr;
-        return one && (ports_ == Ports::kDevice || device_.direct_memory()) &&
-               std::none_of(program_.resources.begin(), program_.resources.end(),
-                            [](const Resource& r) { return r.role == Role::kIntermediate; });
-    }
-
-    /// Inputs, outputs, and what one segment leaves for another.
-    void place_resources() {
-        slots_.resize(program_.resources.size());
-        std::map<uint32_t, Slot> storages;  // an alias group shares one
-        uint64_t inputs_end = 0;            // in the work buffer
-        for (size_t i = 0; i < slots_.size(); ++i) {
-            const Resource& resource = program_.resources[i];
-            if (resource.role == Role::kConstant) continue;
-            if (resource.image && !has_packed_copy(program_, static_cast<uint32_t>(i))) continue;
-            uint32_t buffer = BUFFER_WORK;
-            uint64_t* size = &shared_bytes_;
-            if (resource.home == Role::kInput) {
-                if (!inputs_share_) buffer = BUFFER_INPUTS;
-                size = inputs_share_ ? &inputs_end : &use_.inputs;
-            } else if (resource.home == Role::kOutput) {
-                buffer = BUFFER_OUTPUTS;
-                size = &use_.outputs;
-            }
-            const auto known = storages.find(resource.storage);
-            if (known != storages.end()) {
-                slots_[i] = known->second;
-                continue;
-            }
-            slots_[i] = {buffer, *size, aligned(resource.bytes, kAlignment)};
-            for (const Resource& other : program_.resources) {
-                if (other.storage == resource.storage) {
-                    slots_[i].bytes = std::max(slots_[i].bytes, aligned(other.bytes, kAlignment));
-                }
-            }
-            *size += slots_[i].bytes;
-            storages[resource.storage] = slots_[i];
-        }
-    }
-
     TensorViewHandle view(uint32_t) const override { return {}; }  // plan_shader refuses tensors
     vk::DescriptorBufferInfo buffer(uint32_t resource) const override {
         const Slot& slot = slots_[resource];
-        return {*buffers_[slot.buffer].handle, slot.offset, program_.resources[resource].bytes};
+        uint32_t place = slot.buffer;
+        if (swapped_ && place == BUFFER_INPUTS) {
+            place = BUFFER_OUTPUTS;
+        } else if (swapped_ && place == BUFFER_OUTPUTS) {
+            place = BUFFER_INPUTS;
+        }
+        return {*buffers_[place].handle, slot.offset, program_.resources[resource].bytes};
     }
 
     vk::DescriptorImageInfo image(uint32_t resource) const override {
-        return images_->descriptor(resource);
+        return images_.descriptor(resource);
     }
 
-    /// A compute shader of the VGF, between graphs.
-    void plan_shader(const ParsedFile& file, uint32_t index, Plan& plan) {
-        const Segment& segment = program_.segments[index];
-        Dispatch dispatch{};
-        dispatch.segment = index;
-        dispatch.kernel = "shader";
-        dispatch.text = segment.name;
-        for (const Binding& binding : segment.bindings) {
-            const Resource& resource = program_.resources[binding.resource];
-            if (resource.descriptor == kDescriptorTensor) {
-                throw Error(text_of(segment, index) +
-                            ": its compute shader takes a tensor, which needs VK_ARM_tensors: "
-                            "use the engine `native` or `layer`");
-            }
-            if (resource.image) {
-                // No buffer of ours, but dispatches wait for one another as if it were one.
-                const Slot texels{static_cast<uint32_t>(kBuffers) + binding.resource, 0,
-                                  resource.bytes};
-                dispatch.reads.push_back(texels);
-                if (binding.written) dispatch.writes.push_back(texels);
-                continue;
-            }
-            Slot& slot = slots_[binding.resource];
-            if (resource.role == Role::kConstant && slot.bytes == 0) {
-                slot = upload_slot(file.uploads, binding.resource, plan);
-            }
-            dispatch.reads.push_back(slot);
-            if (resource.role != Role::kConstant) dispatch.writes.push_back(slot);
-        }
-        plan.dispatches.push_back(std::move(dispatch));
-    }
-
-    Slot upload_slot(const Uploads& uploads, uint32_t resource, Plan& plan) const {
-        const uint64_t bytes = program_.resources[resource].bytes;
-        const Slot slot{BUFFER_CONSTANTS, aligned(plan.constants.size(), kAlignment), bytes};
-        plan.constants.resize(slot.offset + bytes);
-        for (const auto& [known, data] : uploads) {
-            if (known == resource) std::memcpy(&plan.constants[slot.offset], data, bytes);
-        }
-        return slot;
-    }
-
-    void make_buffers(const Plan& plan) {
-        const bool mapped = inputs_share_ && ports_ == Ports::kHost;
-        make_buffer(BUFFER_WORK, plan.work_bytes,
+    void make_buffers(const std::vector<uint8_t>& constants) {
+        const bool of_host = used_.ports == Ports::kHost;
+        const bool mapped = of_host && shares_inputs(device_, program_, used_);
+        make_buffer(BUFFER_WORK, use_.work,
                     mapped ? device_.direct_memory() : vk::MemoryPropertyFlags(),
                     vk::MemoryPropertyFlagBits::eDeviceLocal);
-        make_buffer(BUFFER_CONSTANTS, plan.constants.size(), {},
-                    vk::MemoryPropertyFlagBits::eDeviceLocal);
-        const bool of_host = ports_ == Ports::kHost;
         const vk::MemoryPropertyFlags required = of_host ? kHostMemory : vk::MemoryPropertyFlags();
         make_buffer(BUFFER_INPUTS, use_.inputs, required, vk::MemoryPropertyFlagBits::eDeviceLocal);
         make_buffer(BUFFER_OUTPUTS, use_.outputs, required,
                     of_host ? vk::MemoryPropertyFlagBits::eHostCached
                             : vk::MemoryPropertyFlagBits::eDeviceLocal);
-        if (!plan.constants.empty()) {
-            upload(device_, plan.constants, buffers_[BUFFER_CONSTANTS]);
+        if (!of_host && make_direct(constants)) return;
+        make_buffer(BUFFER_CONSTANTS, constants.size(), {},
+                    vk::MemoryPropertyFlagBits::eDeviceLocal);
+        if (constants.empty()) return;
+        if (used_.record_upload) {
+            upload_.emplace(device_, constants, buffers_[BUFFER_CONSTANTS]);
+        } else {
+            upload(device_, constants, buffers_[BUFFER_CONSTANTS]);
         }
+    }
+
+    /// Whether the constants are where the host writes them and the device reads them.
+    bool make_direct(const std::vector<uint8_t>& constants) {
+        const vk::MemoryPropertyFlags direct = device_.direct_memory();
+        if (!direct || constants.empty()) return false;
+        try {
+            make_buffer(BUFFER_CONSTANTS, constants.size(), direct, {});
+        } catch (const vk::SystemError&) {
+            return false;  // there may be room in other memory
+        }
+        std::memcpy(buffers_[BUFFER_CONSTANTS].memory.mapped, constants.data(), constants.size());
+        return true;
     }
 
     void make_buffer(uint32_t index, uint64_t bytes, vk::MemoryPropertyFlags required,
@@ -257,15 +177,16 @@ class ComputeEngine final : public Engine, private ResourceMemory {
         DeviceBuffer& buffer = buffers_[index];
         // Kernels count bytes with 31 bits.
         const uint64_t limit = std::min<uint64_t>(device_.max_buffer_range(), 0x7fffffff);
+        static constexpr const char* kWhat[] = {"intermediate values", "constants", "inputs",
+                                                "outputs"};
         if (bytes + 2 * kAlignment > limit) {
-            static constexpr const char* kWhat[] = {"intermediate values", "constants", "inputs",
-                                                    "outputs"};
             throw Error("the program's " + std::string(kWhat[index]) + " take " +
                         std::to_string(bytes) + " bytes; kernels reach " + std::to_string(limit) +
                         " on " + device_.name() +
                         " (2 GiB, or its maxStorageBufferRange if that is less)");
         }
         buffer = make_device_buffer(device_, bytes, required, preferred);
+        device_.names().name(*buffer.handle, std::string("arm_vgf: ") + kWhat[index]);
     }
 
     void make_pipelines(const ParsedFile& file) {
@@ -276,7 +197,7 @@ class ComputeEngine final : public Engine, private ResourceMemory {
                 if (dispatch.segment != kNoSegment) {
                     shaders_[dispatch.segment] = std::make_unique<Pipeline>(
                         device_, program_, dispatch.segment, file.code[dispatch.segment]);
-                    shaders_[dispatch.segment]->bind(*this);
+                    bind(*shaders_[dispatch.segment]);
                     variant.pipelines.emplace_back();
                     continue;
                 }
@@ -290,7 +211,16 @@ class ComputeEngine final : public Engine, private ResourceMemory {
         }
         for (Variant& variant : variants_) {
             for (Dispatch& dispatch : variant.dispatches) dispatch.spirv.reset();
+            find_waits(variant);
         }
+    }
+
+    void bind(Pipeline& shader) {
+        shader.bind(*this);
+        if (used_.states.empty()) return;
+        swapped_ = true;
+        shader.bind(*this);
+        swapped_ = false;
     }
 
     void record(const Variant& variant) {
@@ -309,55 +239,61 @@ class ComputeEngine final : public Engine, private ResourceMemory {
         const vk::raii::CommandBuffer& commands = submission.begin();
         submission.timestamp(0);
         record(variant, commands, &submission);
-        images_->finish(commands);
+        images_.finish(commands);
         barrier(commands, vk::PipelineStageFlagBits::eHost, vk::AccessFlagBits::eHostRead);
         submission.end();
+    }
+
+    /// Finds the dispatches that wait for those before them.
+    static void find_waits(Variant& variant) {
+        std::vector<Slot> reads;  // since the last barrier
+        std::vector<Slot> writes;
+        for (const Dispatch& dispatch : variant.dispatches) {
+            const bool over_others = !dispatch.apart && (overlap(dispatch.writes, writes) ||
+                                                         overlap(dispatch.writes, reads));
+            const bool waits = over_others || overlap(dispatch.reads, writes);
+            variant.waits.push_back(waits);
+            if (waits) {
+                reads.clear();
+                writes.clear();
+            }
+            reads.insert(reads.end(), dispatch.reads.begin(), dispatch.reads.end());
+            writes.insert(writes.end(), dispatch.writes.begin(), dispatch.writes.end());
+        }
     }
 
     /// Records the segments; `submission`, if there is one, notes the time after each dispatch.
     void record(const Variant& variant, const vk::raii::CommandBuffer& commands,
                 Submission* submission) {
-        images_->begin();
+        images_.begin(commands);
         vk::Pipeline bound;
-        // Since the last barrier; kept, so that recording again allocates nothing.
-        std::vector<Slot>& reads = reads_;
-        std::vector<Slot>& writes = writes_;
-        reads.clear();
-        writes.clear();
         size_t segment = 0;
         const auto enter = [&](size_t end) {
             for (; segment < end; ++segment) {
-                if (images_->prepare(commands, program_.segments[segment])) {
-                    reads.clear();
-                    writes.clear();
-                }
+                images_.prepare(commands, program_.segments[segment]);
             }
         };
         for (size_t i = 0; i < variant.dispatches.size(); ++i) {
             const Dispatch& dispatch = variant.dispatches[i];
             enter(dispatch.part + size_t{1});
-            const bool over_others = !dispatch.apart && (overlap(dispatch.writes, writes) ||
-                                                         overlap(dispatch.writes, reads));
-            if (over_others || overlap(dispatch.reads, writes)) {
+            if (variant.waits[i]) {
                 barrier(commands, vk::PipelineStageFlagBits::eComputeShader,
                         vk::AccessFlagBits::eUniformRead | vk::AccessFlagBits::eShaderRead |
                             vk::AccessFlagBits::eShaderWrite);
-                reads.clear();
-                writes.clear();
             }
+            device_.names().begin(*commands, dispatch.text.c_str());
             if (dispatch.segment != kNoSegment) {
-                shaders_.at(dispatch.segment)->record(commands);
+                shaders_.at(dispatch.segment)->record(commands, swapped_ ? 1 : 0);
                 bound = nullptr;
             } else {
-                if (!bound) layout_->bind(commands);
+                if (!bound) layout_->bind(commands, swapped_ ? 1 : 0);
                 if (variant.pipelines[i] != bound) {
                     bound = variant.pipelines[i];
                     commands.bindPipeline(vk::PipelineBindPoint::eCompute, bound);
                 }
                 layout_->dispatch(commands, dispatch);
             }
-            reads.insert(reads.end(), dispatch.reads.begin(), dispatch.reads.end());
-            writes.insert(writes.end(), dispatch.writes.begin(), dispatch.writes.end());
+            device_.names().end(*commands);
             if (submission != nullptr) submission->timestamp(static_cast<uint32_t>(i) + 1);
         }
         enter(program_.segments.size());
@@ -372,21 +308,19 @@ class ComputeEngine final : public Engine, private ResourceMemory {
 
     Device& device_;
     const Program program_;
-    const Ports ports_;
-    const bool inputs_share_;
-    ResourceSlots slots_;
-    uint64_t shared_bytes_ = 0;  ///< of the work buffer: what segments pass on
-    MemoryUse use_{};
+    const Use used_;
+    const ResourceSlots slots_;
+    MemoryUse use_;
     std::array<DeviceBuffer, kBuffers> buffers_;
-    std::unique_ptr<Images> images_;
+    bool swapped_ = false;  ///< inputs lie in the buffer of outputs, and the other way round
+    std::optional<StagedUpload> upload_;
+    Images images_;
     std::unique_ptr<KernelLayout> layout_;
     std::map<uint32_t, std::unique_ptr<Pipeline>> shaders_;  ///< by segment
     std::vector<vk::raii::Pipeline> pipelines_;
     std::vector<Variant> variants_;  ///< by the number of the sizes
     size_t chosen_ = kNone;
     std::string plan_text_;
-    std::vector<Slot> reads_;  ///< of a recording
-    std::vector<Slot> writes_;
     std::unique_ptr<Submission> plain_;
     std::unique_ptr<Submission> timed_;  ///< the same with timestamps
 };
@@ -395,8 +329,18 @@ class ComputeEngine final : public Engine, private ResourceMemory {
 
 std::unique_ptr<Engine> make_compute_engine(Device& device, const ParsedFile& file,
                                             const DeviceTraits& traits, const Graphs& graphs,
-                                            Ports ports) {
-    return std::make_unique<ComputeEngine>(device, file, traits, graphs, ports);
+                                            const Use& use) {
+    const bool share = shares_inputs(device, file.program, use);
+    return std::make_unique<ComputeEngine>(
+        device, file, ComputePlan(file, traits, graphs, use.states, share), use);
+}
+
+MemoryUse compute_memory(Device& device, const ParsedFile& file, const DeviceTraits& traits,
+                         const Graphs& graphs, const Use& use) {
+    const bool share = shares_inputs(device, file.program, use);
+    MemoryUse memory = ComputePlan(file, traits, graphs, use.states, share).use;
+    memory.work += Images(device, file.program).bytes();
+    return memory;
 }
 
 }  // namespace arm_runtime::vgf

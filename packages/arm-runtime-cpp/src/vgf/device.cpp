@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstring>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "matrix_units.hpp"
+#include "port_kernels.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -81,6 +83,7 @@ std::unique_ptr<Instance> instance_of(const arm_vgf::Adopted& adopted) {
         adopted.get_proc_addr == nullptr || adopted.enabled == nullptr) {
         throw Error("a handle of the adopted device, its loader or what it enabled is null");
     }
+    if (adopted.api_version == 0) throw Error(kNoVersion);
     auto instance = std::make_unique<Instance>(adopted.get_proc_addr, adopted.instance,
                                                adopted.physical, adopted.api_version);
     const VkDeviceCreateInfo& enabled = *adopted.enabled;
@@ -103,6 +106,9 @@ Device& Device::get(const Options& options) {
     const std::lock_guard<std::mutex> lock(mutex);
     std::unique_ptr<Device>& device =
         devices[options.device + '\n' + options.cache_folder + '\n' + name_of(options.engine)];
+    // Sessions on a lost one may still be there: it stays, as at exit.
+    static auto& lost = *new std::vector<std::unique_ptr<Device>>;
+    if (device && device->lost_) lost.push_back(std::exchange(device, nullptr));
     if (!device) device = with_errors([&] { return open(options); });
     return *device;
 }
@@ -140,10 +146,15 @@ Device::Device(const arm_vgf::Adopted& adopted, std::unique_ptr<Instance> instan
     instance_ = std::move(instance);
     const Instance::Candidate& chosen = instance_->only();
     const auto families = chosen.handle.getQueueFamilyProperties();
-    queue_family_ = adopted.queue_family;
-    if (queue_family_ >= families.size() ||
-        !(families[queue_family_].queueFlags & vk::QueueFlagBits::eCompute)) {
-        throw Error("queue family " + std::to_string(queue_family_) + " of " + name_ +
+    const bool apart = adopted.loading_queue != VK_NULL_HANDLE;
+    queue_family_ = apart ? adopted.loading_family : adopted.queue_family;
+    families_ = {adopted.queue_family};
+    if (queue_family_ != families_[0]) families_.push_back(queue_family_);
+    for (const uint32_t family : families_) {
+        if (family < families.size() && families[family].queueFlags & vk::QueueFlagBits::eCompute) {
+            continue;
+        }
+        throw Error("queue family " + std::to_string(family) + " of " + name_ +
                     " runs no compute shaders: arm_vgf::requirements says which do");
     }
     runs_shaders_ = true;
@@ -152,13 +163,17 @@ Device::Device(const arm_vgf::Adopted& adopted, std::unique_ptr<Instance> instan
     device_ = {chosen.handle, adopted.device};
     keep(device_);
     use(FeatureSet(adopted.enabled->pNext, adopted.enabled->pEnabledFeatures), chosen);
-    queue_ = {device_, adopted.queue};
+    queue_ = {device_, apart ? adopted.loading_queue : adopted.queue};
     allocator_ = adopted.allocator;
     if ((allocator_.allocate == nullptr) != (allocator_.free == nullptr)) {
         throw Error("an allocator needs both of its functions");
     }
     open_caches(chosen, adopted.cache_folder);
+    ports_ = std::make_unique<PortKernels>(*this);
+    names_ = DebugNames(instance_->handle(), device_);
 }
+
+Device::~Device() = default;
 
 void Device::open_caches(const Instance::Candidate& chosen, const std::string& cache_folder) {
     std::filesystem::path file;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,12 +12,15 @@
 
 #include "arm_calls.hpp"
 #include "arm_vgf/vgf.hpp"
+#include "debug_names.hpp"
 #include "enabled_features.hpp"
 #include "instance.hpp"
 #include "kernel_facts.hpp"
 #include "pipeline_cache.hpp"
 
 namespace arm_runtime::vgf {
+
+class PortKernels;
 
 /// Of what a process is asked that has Vulkan from before a fork.
 constexpr const char* kForked =
@@ -44,11 +48,26 @@ class Device {
     /// in it, and a mutex may be locked by a thread that it does not have.
     bool is_forked() const { return getpid() != process_; }
 
+    /// Does `work`, of which a call of Vulkan may fail. A device that is lost is opened anew by the
+    /// next `get`.
+    template <typename Work>
+    decltype(auto) guard(Work&& work) {
+        try {
+            return with_errors(std::forward<Work>(work));
+        } catch (const Error& error) {
+            if (error.is_device_lost()) lost_ = true;
+            throw;
+        }
+    }
+
     /// Makes a device. Throws Error.
     Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, EngineKind engine,
            std::string reason, const std::string& cache_folder);
     /// An application's, for the engine `compute`, with what is enabled. Throws Error.
     explicit Device(const arm_vgf::Adopted& adopted);
+    ~Device();
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
 
     const vk::raii::Device& vulkan() const { return device_; }
     /// Only where the engine is not `compute`.
@@ -75,7 +94,13 @@ class Device {
     const TensorProperties& tensor_limits() const { return tensor_limits_; }
     /// Whether its neural accelerator counts what it does.
     bool has_statistics() const { return has_statistics_; }
+    /// Of the queue that `submit` is for.
     uint32_t queue_family() const { return queue_family_; }
+    /// Of all queues that use its buffers.
+    const std::vector<uint32_t>& families() const { return families_; }
+    /// Of memory that the host writes, and that lies where the device has most of its own; nothing:
+    /// there is none.
+    vk::MemoryPropertyFlags direct_memory() const;
     bool runs_shaders() const { return runs_shaders_; }
     /// Whether it is a software renderer, whose threads need the processors.
     bool is_cpu() const { return type_ == vk::PhysicalDeviceType::eCpu; }
@@ -88,12 +113,14 @@ class Device {
     /// Nanoseconds of a timestamp's tick; 0 if the queue has no timestamps.
     double timestamp_period() const { return timestamp_period_; }
     PipelineCache& cache() { return *cache_; }
+    const PipelineCache& cache() const { return *cache_; }
+    const DebugNames& names() const { return names_; }
+    /// Of an application's device.
+    PortKernels& ports() { return *ports_; }
 
     /// Held while objects of the device are made or destroyed.
     std::mutex& loading() { return loading_; }
 
-    /// What memory is that is the device's own and the host writes, all of it; none: there is none.
-    vk::MemoryPropertyFlags direct_memory() const;
     /// Memory with all of `required`, and the most of `preferred`.
     Memory allocate(const vk::MemoryRequirements& needs, vk::MemoryPropertyFlags required,
                     vk::MemoryPropertyFlags preferred) const;
@@ -114,6 +141,7 @@ class Device {
     void choose_queue_family(const vk::raii::PhysicalDevice& physical);
 
     const pid_t process_ = getpid();
+    std::atomic<bool> lost_{false};
     std::unique_ptr<Instance> instance_;
     vk::raii::Device device_{nullptr};
     ArmCalls arm_;
@@ -131,6 +159,7 @@ class Device {
     vk::PhysicalDeviceMemoryProperties memory_;
     arm_vgf::Allocator allocator_;
     uint32_t queue_family_ = 0;
+    std::vector<uint32_t> families_;
     bool runs_shaders_ = false;
     bool has_statistics_ = false;
     vk::PhysicalDeviceType type_;
@@ -142,6 +171,8 @@ class Device {
     std::mutex loading_;
     std::unique_ptr<PipelineCache> cache_;
     std::unique_ptr<KernelFacts> facts_;
+    std::unique_ptr<PortKernels> ports_;
+    DebugNames names_;  ///< of an application's
 };
 
 }  // namespace arm_runtime::vgf

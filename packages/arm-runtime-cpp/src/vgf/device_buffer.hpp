@@ -22,7 +22,21 @@ DeviceBuffer make_device_buffer(const Device& device, uint64_t bytes,
                                 vk::MemoryPropertyFlags required,
                                 vk::MemoryPropertyFlags preferred);
 
-/// Copies `data` to a buffer that the host does not see; what is submitted later finds it there.
+/// Bytes on their way to a buffer that the host does not see.
+class StagedUpload {
+  public:
+    StagedUpload(const Device& device, const std::vector<uint8_t>& data,
+                 const DeviceBuffer& buffer);
+    /// Records the copy, without a barrier behind it.
+    void record(const vk::raii::CommandBuffer& commands) const;
+
+  private:
+    DeviceBuffer staging_;
+    vk::Buffer to_;
+    uint64_t bytes_;
+};
+
+/// The same in a submission of our own, which is done then.
 void upload(Device& device, const std::vector<uint8_t>& data, const DeviceBuffer& buffer);
 
 }  // namespace arm_runtime::vgf

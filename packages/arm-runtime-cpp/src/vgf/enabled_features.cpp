@@ -72,7 +72,8 @@ constexpr Row kRows[] = {
     BASE(Need::kMay, shaderImageGatherExtended, kShaders),
     BASE(Need::kMay, shaderStorageImageExtendedFormats, kShaders),
     BASE(Need::kMay, shaderStorageImageReadWithoutFormat, kShaders),
-    BASE(Need::kMay, shaderStorageImageWriteWithoutFormat, kShaders),
+    BASE(Need::kMay, shaderStorageImageWriteWithoutFormat,
+         "outputs in images of more formats, and compute shaders in a VGF"),
     OF_1_1(storageBuffer16BitAccess),
     OF_1_1(uniformAndStorageBuffer16BitAccess),
     OF_1_1(storagePushConstant16),
@@ -148,6 +149,25 @@ void FeatureSet::add(const VkBaseInStructure* structure) {
     for (const Alias& alias : kAliases) {
         if (alias.type == type && is_set(structure, alias.offset)) names_.emplace_back(alias.name);
     }
+}
+
+bool set_feature(void* chain, const Feature& feature) {
+    const VkBool32 on = VK_TRUE;
+    bool found = false;
+    for (auto* at = static_cast<VkBaseOutStructure*>(chain); at != nullptr; at = at->pNext) {
+        const auto set = [&, at](VkStructureType type, size_t offset) {
+            if (at->sType != type) return;
+            std::memcpy(reinterpret_cast<char*>(at) + offset, &on, sizeof(on));
+            found = true;
+        };
+        for (const auto& [since, row] : kRows) {
+            if (std::strcmp(row.name, feature.name) == 0) set(row.structure, row.offset);
+        }
+        for (const Alias& alias : kAliases) {
+            if (std::strcmp(alias.name, feature.name) == 0) set(alias.type, alias.offset);
+        }
+    }
+    return found;
 }
 
 bool FeatureSet::has(const char* name) const {

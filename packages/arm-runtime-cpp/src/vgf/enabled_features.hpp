@@ -9,6 +9,13 @@
 
 namespace arm_runtime::vgf {
 
+/// Of an application that leaves the version out.
+constexpr const char* kNoVersion =
+    "api_version is 0: give that of VkApplicationInfo, such as VK_API_VERSION_1_3";
+
+/// Sets a feature in a chain of structures, of a version or of extensions. False: none has it.
+bool set_feature(void* chain, const arm_vgf::Feature& feature);
+
 /// Features that a device has or that are enabled.
 class FeatureSet {
   public:

@@ -46,6 +46,14 @@ class Engine {
     /// are read, and outputs written, by compute shaders, in `input_buffer` and `output_buffer`.
     /// Only of the compute engine, whose push constants are all there.
     virtual void record(const vk::raii::CommandBuffer&) {}
+    /// From here on, the buffers of inputs and outputs have changed places: each of Use::states is
+    /// an input where it was an output. Not of `input` and `output`.
+    virtual void swap() {}
+    /// Whether constants wait for `record_upload`: see Use::record_upload.
+    virtual bool needs_upload() const { return false; }
+    virtual void record_upload(const vk::raii::CommandBuffer&) {}
+    /// What was recorded is done: frees the memory that constants came from.
+    virtual void end_upload() {}
     /// Where the program's memory has an input or an output. Only of the compute engine.
     virtual vk::DescriptorBufferInfo input_buffer(size_t) const { return {}; }
     virtual vk::DescriptorBufferInfo output_buffer(size_t) const { return {}; }
@@ -72,9 +80,28 @@ enum class Ports : uint8_t {
     kDevice,  ///< shaders: what is recorded; `input`, `output` and `run` are of no use
 };
 
+/// An output of a run that is an input of the next one, by number: of the same type and shape, and
+/// in memory that they share with nothing.
+struct StatePair {
+    size_t output;
+    size_t input;
+};
+
+/// How the compute engine is used.
+struct Use {
+    Ports ports = Ports::kHost;
+    bool record_upload = false;  ///< constants that need a submission wait for `record_upload`
+    bool test_kernels = true;    ///< those that were not tested on the device; else they are used
+    std::vector<StatePair> states = {};  // NOLINT(readability-redundant-member-init)
+};
+
 /// On kernels of our own, planned for these traits. It keeps nothing of the file but the program.
 std::unique_ptr<Engine> make_compute_engine(Device& device, const ParsedFile& file,
                                             const DeviceTraits& traits, const Graphs& graphs = {},
-                                            Ports ports = Ports::kHost);
+                                            const Use& use = {});
+
+/// What `memory` of that engine is. Nothing is allocated. Throws Error, as making the engine does.
+MemoryUse compute_memory(Device& device, const ParsedFile& file, const DeviceTraits& traits,
+                         const Graphs& graphs, const Use& use);
 
 }  // namespace arm_runtime::vgf

@@ -1,10 +1,12 @@
 // arm_vgf::Program: a program in an application's command buffers.
+#include <algorithm>
 #include <mutex>
 #include <optional>
 
 #include "application.hpp"
 #include "ports.hpp"
 #include "push_values.hpp"
+#include "shape_text.hpp"
 #include "sized_program.hpp"
 #include "tuner.hpp"
 
@@ -20,6 +22,72 @@ Options options_of(const ProgramOptions& options) {
     out.tuning = options.tuning;
     out.sizes = options.sizes;
     return out;
+}
+
+/// The tensor of this name. Throws Error: there is none, or several.
+size_t find(const std::vector<TensorInfo>& infos, const std::string& name, const char* kind) {
+    size_t found = infos.size();
+    for (size_t i = 0; i < infos.size(); ++i) {
+        if (infos[i].name != name) continue;
+        if (found != infos.size()) {
+            throw Error(std::string("a state: several ") + kind + "s are called '" + name + "'");
+        }
+        found = i;
+    }
+    if (found == infos.size()) {
+        throw Error(std::string("a state: no ") + kind + " is called '" + name + "'");
+    }
+    return found;
+}
+
+/// Whether a resource's memory is that of no other input or output, and lies at home.
+bool is_alone(const arm_runtime::vgf::Program& program, uint32_t resource, Role home) {
+    const auto shares = [&](const Port& port) {
+        return program.resources[port.resource].storage == program.resources[resource].storage;
+    };
+    return program.resources[resource].home == home &&
+           std::count_if(program.inputs.begin(), program.inputs.end(), shares) +
+                   std::count_if(program.outputs.begin(), program.outputs.end(), shares) ==
+               1;
+}
+
+/// Throws Error: a state is not one.
+std::vector<StatePair> states_of(const ParsedFile& file, const Sizes& sizes,
+                                 const std::vector<State>& states) {
+    std::vector<StatePair> pairs;
+    for (const State& state : states) {
+        const StatePair pair{find(sizes.outputs(), state.output, "output"),
+                             find(sizes.inputs(), state.input, "input")};
+        const TensorInfo& from = sizes.outputs()[pair.output];
+        const TensorInfo& to = sizes.inputs()[pair.input];
+        const std::string text =
+            "the state from output '" + from.name + "' to input '" + to.name + "': ";
+        for (const StatePair& other : pairs) {
+            if (other.output == pair.output || other.input == pair.input) {
+                throw Error(text + "one of them is in another state");
+            }
+        }
+        if (from.type != to.type || from.sizes != to.sizes) {
+            throw Error(text + "they are " + name_of(from.type) + " " + shape_text(from.shape) +
+                        " and " + name_of(to.type) + " " + shape_text(to.shape) +
+                        ": type and sizes must be the same");
+        }
+        if (!is_alone(file.program, file.program.outputs[pair.output].resource, Role::kOutput) ||
+            !is_alone(file.program, file.program.inputs[pair.input].resource, Role::kInput)) {
+            throw Error(text + "one of them shares its memory with another input or output");
+        }
+        pairs.push_back(pair);
+    }
+    return pairs;
+}
+
+Use use_of(const ParsedFile& file, const Sizes& sizes, const ProgramOptions& options) {
+    Use use;
+    use.states = states_of(file, sizes, options.states);
+    use.ports = Ports::kDevice;
+    use.record_upload = options.upload == Upload::kRecorded;
+    use.test_kernels = options.test_kernels;
+    return use;
 }
 
 /// A pipeline cache of an application, while a program is loaded: ours takes over what is in it,
@@ -73,19 +141,16 @@ class Program::Impl {
           number_(sizes_.largest()),
           frames_(options.frames_in_flight) {
         if (frames_ == 0) throw Error("frames_in_flight is 0: a program needs one at least");
+        const Use use = use_of(file, sizes_, options);
+        has_states_ = !use.states.empty();
         const std::lock_guard<std::mutex> lock(device_.loading());
-        with_errors([&] {
-            const SharedCache cache(device_, options.pipeline_cache);
-            engine_ = make_tuned_engine(device_, file, options_of(options),
-                                        graphs_at(sizes_, graph), Ports::kDevice);
-            for (const bool outputs : {false, true}) {
-                const size_t count = (outputs ? sizes_.outputs() : sizes_.inputs()).size();
-                ports_.emplace_back(device_, *engine_, count, outputs, frames_);
-            }
-            cache.give();
-            device_.cache().save();
-            device_.facts().save();
-        });
+        try {
+            with_errors([&] { load(file, graph, options, use); });
+        } catch (...) {
+            free();  // while the lock is held
+            throw;
+        }
+        needs_upload_ = engine_->needs_upload();
         for (const auto* infos : {&sizes_.inputs(), &sizes_.outputs()}) {
             std::vector<std::vector<int64_t>>& shapes = shapes_.emplace_back();
             for (const TensorInfo& info : *infos) shapes.push_back(info.shape);
@@ -93,22 +158,37 @@ class Program::Impl {
     }
 
     ~Impl() {
+        if (device_.is_forked()) {
+            // What the driver has stays as it is: it is the parent's.
+            [[maybe_unused]] const Engine* parents = engine_.release();
+            [[maybe_unused]] const std::vector<FramePorts>* ports = ports_.release();
+            return;
+        }
         const std::lock_guard<std::mutex> lock(device_.loading());
-        ports_.clear();
-        engine_.reset();
+        free();
     }
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
 
     template <typename... Place>
     void bind(uint32_t frame, const std::string& name, const Place&... place) {
         check(frame);
         const auto [outputs, port] = find(name);
-        const TensorInfo& info = (outputs ? sizes_.outputs() : sizes_.inputs())[port];
-        const std::string text = (outputs ? "output '" : "input '") + name + "'";
-        with_errors([&, outputs = outputs, port = port] {
-            ports_[outputs ? 1 : 0].bind(
-                frame, port, {info.type, shapes_[outputs ? 1 : 0][port], text}, place...);
-        });
+        bind_port(frame, outputs, port, place...);
     }
+
+    template <typename... Place>
+    void bind(uint32_t frame, bool outputs, size_t port, const Place&... place) {
+        check(frame);
+        const size_t count = (outputs ? sizes_.outputs() : sizes_.inputs()).size();
+        if (port >= count) {
+            throw Error(std::string(outputs ? "output " : "input ") + std::to_string(port) +
+                        " of " + std::to_string(count));
+        }
+        bind_port(frame, outputs, port, place...);
+    }
+
+    void restart() { start_ = true; }
 
     void resize(const std::vector<std::vector<int64_t>>& input_shapes) {
         const std::vector<TensorInfo>& infos = sizes_.inputs();
@@ -124,7 +204,8 @@ class Program::Impl {
         }
         number_ = sizes_.number_of(arguments.data());
         shapes_ = {input_shapes, sizes_.output_shapes(number_)};
-        for (FramePorts& ports : ports_) ports.unbind();
+        for (FramePorts& ports : *ports_) ports.unbind();
+        restart();
     }
 
     void set_push_constants(size_t index, const void* data, size_t bytes) {
@@ -136,35 +217,91 @@ class Program::Impl {
         check(frame);
         for (const bool outputs : {false, true}) {
             const std::vector<TensorInfo>& infos = outputs ? sizes_.outputs() : sizes_.inputs();
-            const size_t port = ports_[outputs ? 1 : 0].first_unbound(frame);
+            const size_t port = (*ports_)[outputs ? 1 : 0].first_unbound(frame);
             if (port == infos.size()) continue;
             throw Error((outputs ? "output '" : "input '") + infos[port].name +
                         "' is not bound in frame " + std::to_string(frame));
         }
         push_values_.check_all();
+        if (needs_upload_) {
+            throw Error(
+                "the program's constants are not uploaded: record_upload comes before the first "
+                "record");
+        }
         if (commands == VK_NULL_HANDLE) throw Error("the command buffer is null");
         with_errors([&] {
             engine_->choose(number_);
             const Borrowed borrowed(device_.vulkan(), commands);
+            device_.names().begin(commands, "arm_vgf");
             barrier(*borrowed);
-            ports_[0].record(*borrowed, frame);
+            (*ports_)[0].record(*borrowed, frame, swapped_, start_);
             barrier(*borrowed);
             engine_->record(*borrowed);
             barrier(*borrowed);
-            ports_[1].record(*borrowed, frame);
+            (*ports_)[1].record(*borrowed, frame, swapped_, start_);
+            device_.names().end(commands);
         });
+        start_ = false;
+        if (!has_states_) return;
+        engine_->swap();
+        swapped_ = !swapped_;
     }
 
+    void record_upload(VkCommandBuffer commands) {
+        if (commands == VK_NULL_HANDLE) throw Error("the command buffer is null");
+        with_errors([&] {
+            const Borrowed borrowed(device_.vulkan(), commands);
+            engine_->record_upload(*borrowed);
+        });
+        needs_upload_ = false;
+    }
+
+    void end_upload() {
+        if (needs_upload_) throw Error("end_upload comes after record_upload");
+        const std::lock_guard<std::mutex> lock(device_.loading());
+        engine_->end_upload();
+    }
+
+    bool needs_upload() const { return needs_upload_; }
     const Sizes& sizes() const { return sizes_; }
     const MemoryUse& memory() const { return engine_->memory(); }
     const PushValues& push_values() const { return push_values_; }
     const std::vector<std::vector<int64_t>>& output_shapes() const { return shapes_[1]; }
 
   private:
+    void load(const ParsedFile& file, std::optional<SizedGraph>& graph,
+              const ProgramOptions& options, const Use& use) {
+        const SharedCache cache(device_, options.pipeline_cache);
+        engine_ =
+            make_tuned_engine(device_, file, options_of(options), graphs_at(sizes_, graph), use);
+        for (const bool outputs : {false, true}) {
+            ports_->emplace_back(device_, *engine_, outputs ? sizes_.outputs() : sizes_.inputs(),
+                                 outputs, frames_, use.states);
+        }
+        cache.give();
+        device_.cache().save();
+        device_.facts().save();
+    }
+
+    void free() {
+        ports_->clear();
+        engine_.reset();
+    }
+
     void check(uint32_t frame) const {
         if (frame >= frames_) {
             throw Error("frame " + std::to_string(frame) + " of " + std::to_string(frames_));
         }
+    }
+
+    template <typename... Place>
+    void bind_port(uint32_t frame, bool outputs, size_t port, const Place&... place) {
+        const TensorInfo& info = (outputs ? sizes_.outputs() : sizes_.inputs())[port];
+        const std::string text = (outputs ? "output '" : "input '") + info.name + "'";
+        with_errors([&] {
+            (*ports_)[outputs ? 1 : 0].bind(
+                frame, port, {info.type, shapes_[outputs ? 1 : 0][port], text}, place...);
+        });
     }
 
     /// Whether it is an output, and its number.
@@ -189,8 +326,13 @@ class Program::Impl {
     PushValues push_values_;
     size_t number_;
     const uint32_t frames_;
+    bool needs_upload_ = false;
+    bool has_states_ = false;
+    bool swapped_ = false;  ///< as the engine's memory is
+    bool start_ = true;     ///< states are fresh in the next frame
     std::unique_ptr<Engine> engine_;
-    std::vector<FramePorts> ports_;                          ///< of inputs, of outputs
+    /// Of inputs, of outputs.
+    std::unique_ptr<std::vector<FramePorts>> ports_ = std::make_unique<std::vector<FramePorts>>();
     std::vector<std::vector<std::vector<int64_t>>> shapes_;  ///< the same, as they were chosen
 };
 
@@ -205,6 +347,23 @@ const std::vector<TensorInfo>& Program::outputs() const { return impl_->sizes().
 const std::vector<Symbol>& Program::symbols() const { return impl_->sizes().symbols(); }
 const MemoryUse& Program::memory() const { return impl_->memory(); }
 
+MemoryUse Program::memory_needed(const void* vgf, size_t bytes, const Device& device,
+                                 const ProgramOptions& options) {
+    const ParsedFile file = read_file(vgf, bytes, options.sizes);
+    std::optional<SizedGraph> graph = sized_graph(file);
+    const Sizes sizes(file.program, graph ? &*graph : nullptr);
+    arm_runtime::vgf::Device& on = device.impl()->device;
+    const std::lock_guard<std::mutex> lock(on.loading());
+    return with_errors([&] {
+        return compute_memory(on, file, tuned_traits(on, options_of(options)),
+                              graphs_at(sizes, graph), use_of(file, sizes, options));
+    });
+}
+
+bool Program::needs_upload() const { return impl_->needs_upload(); }
+void Program::record_upload(VkCommandBuffer commands) { impl_->record_upload(commands); }
+void Program::end_upload() { impl_->end_upload(); }
+
 void Program::bind(uint32_t frame, const std::string& name, VkBuffer buffer, VkDeviceSize offset) {
     impl_->bind(frame, name, buffer, offset);
 }
@@ -212,6 +371,24 @@ void Program::bind(uint32_t frame, const std::string& name, VkBuffer buffer, VkD
 void Program::bind(uint32_t frame, const std::string& name, const Image& image) {
     impl_->bind(frame, name, image);
 }
+
+void Program::bind_input(uint32_t frame, size_t index, VkBuffer buffer, VkDeviceSize offset) {
+    impl_->bind(frame, false, index, buffer, offset);
+}
+
+void Program::bind_input(uint32_t frame, size_t index, const Image& image) {
+    impl_->bind(frame, false, index, image);
+}
+
+void Program::bind_output(uint32_t frame, size_t index, VkBuffer buffer, VkDeviceSize offset) {
+    impl_->bind(frame, true, index, buffer, offset);
+}
+
+void Program::bind_output(uint32_t frame, size_t index, const Image& image) {
+    impl_->bind(frame, true, index, image);
+}
+
+void Program::restart() { impl_->restart(); }
 
 void Program::resize(const std::vector<std::vector<int64_t>>& input_shapes) {
     impl_->resize(input_shapes);

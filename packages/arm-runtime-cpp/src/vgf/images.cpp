@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "submission.hpp"
-
 namespace arm_runtime::vgf {
 namespace {
 
@@ -36,8 +34,7 @@ bool has_packed_copy(const Program& program, uint32_t resource) {
                          [&](const Resource& r) { return r.storage == image.storage; }) > 1;
 }
 
-Images::Images(Device& device, const Program& program, const ResourceMemory& packed)
-    : device_(device), program_(program), packed_(packed) {
+Images::Images(Device& device, const Program& program) : device_(device), program_(program) {
     for (const Segment& segment : program.segments) {
         for (const Binding& binding : segment.bindings) {
             const Resource& resource = program.resources[binding.resource];
@@ -46,7 +43,32 @@ Images::Images(Device& device, const Program& program, const ResourceMemory& pac
             storages_.insert(resource.storage);
         }
     }
-    if (!objects_.empty()) set_layouts();
+}
+
+void Images::allocate(const ResourceMemory& packed) {
+    packed_ = &packed;
+    for (auto& [index, object] : objects_) {
+        const Resource& resource = program_.resources[index];
+        object.memory = device_.allocate(object.image.getMemoryRequirements(), {},
+                                         vk::MemoryPropertyFlagBits::eDeviceLocal);
+        object.image.bindMemory(object.memory.memory, object.memory.offset);
+        object.view = {device_.vulkan(), vk::ImageViewCreateInfo()
+                                             .setImage(*object.image)
+                                             .setViewType(vk::ImageViewType::e2D)
+                                             .setFormat(static_cast<vk::Format>(resource.format))
+                                             .setSubresourceRange(kWhole)};
+        if (resource.descriptor == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER) {
+            make_sampler(object, image_of(resource).sampler);
+        }
+        layouts_.push_back(vk::ImageMemoryBarrier()
+                               .setNewLayout(vk::ImageLayout::eGeneral)
+                               .setSrcQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
+                               .setDstQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
+                               .setImage(*object.image)
+                               .setSubresourceRange(kWhole)
+                               .setDstAccessMask(Access::eShaderRead | Access::eShaderWrite |
+                                                 Access::eTransferRead | Access::eTransferWrite));
+    }
 }
 
 void Images::make(uint32_t index) {
@@ -61,18 +83,7 @@ void Images::make(uint32_t index) {
                                           .setMipLevels(1)
                                           .setArrayLayers(1)
                                           .setUsage(usage)};
-    const auto needs = object.image.getMemoryRequirements();
-    object.memory = device_.allocate(needs, {}, vk::MemoryPropertyFlagBits::eDeviceLocal);
-    object.image.bindMemory(object.memory.memory, object.memory.offset);
-    bytes_ += needs.size;
-    object.view = {device_.vulkan(), vk::ImageViewCreateInfo()
-                                         .setImage(*object.image)
-                                         .setViewType(vk::ImageViewType::e2D)
-                                         .setFormat(static_cast<vk::Format>(resource.format))
-                                         .setSubresourceRange(kWhole)};
-    if (resource.descriptor == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER) {
-        make_sampler(object, image_of(resource).sampler);
-    }
+    bytes_ += object.image.getMemoryRequirements().size;
 }
 
 void Images::check(uint32_t index, vk::ImageUsageFlags usage) const {
@@ -111,31 +122,16 @@ void Images::make_sampler(Object& object, const Sampler& settings) const {
                           .setBorderColor(static_cast<vk::BorderColor>(settings.border))};
 }
 
-/// Shaders find every image in one layout, which storage images need anyhow.
-void Images::set_layouts() const {
-    std::vector<vk::ImageMemoryBarrier> barriers;
-    barriers.reserve(objects_.size());
-    for (const auto& [resource, object] : objects_) {
-        barriers.push_back(vk::ImageMemoryBarrier()
-                               .setNewLayout(vk::ImageLayout::eGeneral)
-                               .setSrcQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
-                               .setDstQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
-                               .setImage(*object.image)
-                               .setSubresourceRange(kWhole)
-                               .setDstAccessMask(Access::eMemoryRead | Access::eMemoryWrite));
-    }
-    Submission once(device_, 0);
-    once.begin().pipelineBarrier(Stage::eTopOfPipe, Stage::eAllCommands, {}, {}, {}, barriers);
-    once.end();
-    once.run();
-}
-
 vk::DescriptorImageInfo Images::descriptor(uint32_t resource) const {
     const Object& object = objects_.at(resource);
     return {*object.sampler, *object.view, vk::ImageLayout::eGeneral};
 }
 
-void Images::begin() {
+void Images::begin(const vk::raii::CommandBuffer& commands) {
+    // Shaders find every image in one layout, which storage images need anyhow. What they held in
+    // an earlier run is done with.
+    constexpr auto kStages = Stage::eComputeShader | Stage::eTransfer;
+    if (!layouts_.empty()) commands.pipelineBarrier(kStages, kStages, {}, {}, {}, layouts_);
     holders_.clear();
     for (const Resource& resource : program_.resources) {
         const bool filled = resource.role == Role::kInput || resource.role == Role::kConstant;
@@ -143,7 +139,7 @@ void Images::begin() {
     }
 }
 
-bool Images::prepare(const vk::raii::CommandBuffer& commands, const Segment& segment) {
+void Images::prepare(const vk::raii::CommandBuffer& commands, const Segment& segment) {
     const auto place_of = [&](const Binding& binding) {
         return program_.resources[binding.resource].image ? binding.resource : kPacked;
     };
@@ -157,7 +153,6 @@ bool Images::prepare(const vk::raii::CommandBuffer& commands, const Segment& seg
         const uint32_t storage = program_.resources[binding.resource].storage;
         if (binding.written && storages_.count(storage)) holders_[storage] = {place_of(binding)};
     }
-    return !copies.empty();
 }
 
 void Images::finish(const vk::raii::CommandBuffer& commands) {
@@ -194,7 +189,7 @@ void Images::record(const vk::raii::CommandBuffer& commands,
         change_layouts(commands, copies, pack, vk::ImageLayout::eGeneral, layout);
         for (const Copy& copy : copies) {
             if (copy.pack != pack) continue;
-            const vk::DescriptorBufferInfo buffer = packed_.buffer(copy.resource);
+            const vk::DescriptorBufferInfo buffer = packed_->buffer(copy.resource);
             const vk::Image image = *objects_.at(copy.resource).image;
             const auto region =
                 vk::BufferImageCopy()

@@ -18,20 +18,20 @@ bool has_packed_copy(const Program& program, uint32_t resource);
 
 class Images {
   public:
-    /// Makes the images that segments bind, with memory, in the layout in which shaders find them.
-    /// `packed.buffer` has the packed copies when something is recorded.
-    ///
-    /// Throws Error: the device has no such images.
-    Images(Device& device, const Program& program, const ResourceMemory& packed);
+    /// Makes the images that segments bind, without memory. Throws Error: the device has none such.
+    Images(Device& device, const Program& program);
+    /// Gives them memory, and views. `packed.buffer` has the packed copies when something is
+    /// recorded.
+    void allocate(const ResourceMemory& packed);
 
     vk::DescriptorImageInfo descriptor(uint32_t resource) const;
+    /// Of memory that they take.
     uint64_t bytes() const { return bytes_; }
 
     /// A recording begins: inputs are in packed copies, and nothing else is anywhere.
-    void begin();
-    /// Records the copies that a segment needs before it. True: there were some, and whatever was
-    /// recorded before is done before what comes after.
-    bool prepare(const vk::raii::CommandBuffer& commands, const Segment& segment);
+    void begin(const vk::raii::CommandBuffer& commands);
+    /// Records the copies that a segment needs before it, between barriers.
+    void prepare(const vk::raii::CommandBuffer& commands, const Segment& segment);
     /// Records the copies that the host needs after the last segment.
     void finish(const vk::raii::CommandBuffer& commands);
 
@@ -51,7 +51,6 @@ class Images {
     void make(uint32_t index);
     void check(uint32_t index, vk::ImageUsageFlags usage) const;
     void make_sampler(Object& object, const Sampler& settings) const;
-    void set_layouts() const;
     /// Notes the copies that make `place` hold what its memory group holds.
     void fetch(uint32_t storage, uint32_t place, std::vector<Copy>& copies);
     /// Of the images that are copied in one direction, between all that came and all that comes.
@@ -61,11 +60,12 @@ class Images {
 
     Device& device_;
     const Program& program_;
-    const ResourceMemory& packed_;
+    const ResourceMemory* packed_ = nullptr;
     std::map<uint32_t, Object> objects_;  ///< by resource
     std::set<uint32_t> storages_;         ///< memory groups with an image
     /// Who holds the contents of a memory group: images, by resource, or kPacked.
     std::map<uint32_t, std::set<uint32_t>> holders_;
+    std::vector<vk::ImageMemoryBarrier> layouts_;  ///< that a recording begins with
     uint64_t bytes_ = 0;
 };
 

@@ -28,6 +28,7 @@ class Instance {
     Instance(PFN_vkGetInstanceProcAddr get_proc_addr, VkInstance instance,
              VkPhysicalDevice physical, uint32_t api_version);
 
+    const vk::raii::Instance& handle() const { return handle_; }
     const Candidate& only() const { return candidates_.front(); }
     Candidate& only() { return candidates_.front(); }
 

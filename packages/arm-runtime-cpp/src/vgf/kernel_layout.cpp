@@ -1,8 +1,13 @@
 #include "kernel_layout.hpp"
 
+#include <utility>
+
+#include "kernels/steps.h"
+
 namespace arm_runtime::vgf {
 
-KernelLayout::KernelLayout(Device& device, const std::array<DeviceBuffer, kBuffers>& buffers)
+KernelLayout::KernelLayout(Device& device, const std::array<DeviceBuffer, kBuffers>& buffers,
+                           bool swapped)
     : device_(device) {
     const vk::raii::Device& owner = device.vulkan();
     constexpr auto kType = vk::DescriptorType::eStorageBuffer;
@@ -18,22 +23,26 @@ KernelLayout::KernelLayout(Device& device, const std::array<DeviceBuffer, kBuffe
     layout_ = {
         owner,
         vk::PipelineLayoutCreateInfo().setSetLayouts(*set_layout_).setPushConstantRanges(push)};
-    const auto size = vk::DescriptorPoolSize().setType(kType).setDescriptorCount(kBuffers);
+    const uint32_t count = swapped ? 2 : 1;
+    const auto size = vk::DescriptorPoolSize().setType(kType).setDescriptorCount(count * kBuffers);
     pool_ = {owner, vk::DescriptorPoolCreateInfo()
                         .setFlags(vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet)
-                        .setMaxSets(1)
+                        .setMaxSets(count)
                         .setPoolSizes(size)};
-    const auto sets =
-        vk::DescriptorSetAllocateInfo().setDescriptorPool(*pool_).setSetLayouts(*set_layout_);
-    set_ = std::move(vk::raii::DescriptorSets(owner, sets).front());
+    const std::vector<vk::DescriptorSetLayout> layouts(count, *set_layout_);
+    sets_ = vk::raii::DescriptorSets(
+        owner, vk::DescriptorSetAllocateInfo().setDescriptorPool(*pool_).setSetLayouts(layouts));
     std::array<vk::DescriptorBufferInfo, kBuffers> infos;
     std::array<vk::WriteDescriptorSet, kBuffers> writes;
-    for (uint32_t i = 0; i < kBuffers; ++i) {
+    for (uint32_t i = 0; i < kBuffers; ++i)
         infos[i].setBuffer(*buffers[i].handle).setRange(VK_WHOLE_SIZE);
-        writes[i].setDstSet(*set_).setDstBinding(i).setDescriptorType(kType).setBufferInfo(
-            infos[i]);
+    for (const vk::raii::DescriptorSet& set : sets_) {
+        for (uint32_t i = 0; i < kBuffers; ++i) {
+            writes[i] = vk::WriteDescriptorSet(*set, i, 0, 1, kType, nullptr, &infos[i]);
+        }
+        owner.updateDescriptorSets(writes, {});
+        std::swap(infos[BUFFER_INPUTS], infos[BUFFER_OUTPUTS]);
     }
-    owner.updateDescriptorSets(writes, {});
 }
 
 vk::raii::Pipeline KernelLayout::compile(const Dispatch& dispatch) const {
@@ -60,8 +69,8 @@ vk::raii::Pipeline KernelLayout::compile(const Dispatch& dispatch) const {
             vk::ComputePipelineCreateInfo().setStage(stage).setLayout(*layout_)};
 }
 
-void KernelLayout::bind(const vk::raii::CommandBuffer& commands) const {
-    commands.bindDescriptorSets(vk::PipelineBindPoint::eCompute, *layout_, 0, *set_, {});
+void KernelLayout::bind(const vk::raii::CommandBuffer& commands, size_t set) const {
+    commands.bindDescriptorSets(vk::PipelineBindPoint::eCompute, *layout_, 0, *sets_[set], {});
 }
 
 void KernelLayout::dispatch(const vk::raii::CommandBuffer& commands,

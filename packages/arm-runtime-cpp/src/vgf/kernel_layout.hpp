@@ -12,14 +12,15 @@ constexpr size_t kBuffers = 4;
 
 class KernelLayout {
   public:
-    /// `buffers` are bound in their order.
-    KernelLayout(Device& device, const std::array<DeviceBuffer, kBuffers>& buffers);
+    /// `buffers` are bound in their order. `swapped`: there is a second set of descriptors, in
+    /// which those of inputs and outputs have changed places.
+    KernelLayout(Device& device, const std::array<DeviceBuffer, kBuffers>& buffers, bool swapped);
 
     /// The pipeline of a dispatch, whose `spirv` is there.
     vk::raii::Pipeline compile(const Dispatch& dispatch) const;
 
-    /// Whatever is dispatched from now on finds the buffers.
-    void bind(const vk::raii::CommandBuffer& commands) const;
+    /// Whatever is dispatched from now on finds the buffers; `set`: 1 if they are swapped.
+    void bind(const vk::raii::CommandBuffer& commands, size_t set) const;
     /// Runs the pipeline that is bound.
     void dispatch(const vk::raii::CommandBuffer& commands, const Dispatch& dispatch) const;
 
@@ -28,7 +29,7 @@ class KernelLayout {
     vk::raii::DescriptorSetLayout set_layout_{nullptr};
     vk::raii::PipelineLayout layout_{nullptr};
     vk::raii::DescriptorPool pool_{nullptr};
-    vk::raii::DescriptorSet set_{nullptr};
+    std::vector<vk::raii::DescriptorSet> sets_;
 };
 
 }  // namespace arm_runtime::vgf

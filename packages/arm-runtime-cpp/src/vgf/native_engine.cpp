@@ -99,7 +99,7 @@ class NativeEngine : public Engine {
         using Access = vk::AccessFlagBits2;
         const vk::raii::CommandBuffer& commands = submission_.begin();
         Images& images = storage_.images();
-        images.begin();
+        images.begin(commands);
         submission_.timestamp(0);
         for (uint32_t i = 0; i < pipelines_.size(); ++i) {
             images.prepare(commands, program_.segments[i]);

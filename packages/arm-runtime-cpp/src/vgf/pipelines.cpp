@@ -101,9 +101,9 @@ Pipeline::Pipeline(Device& device, const Program& program, uint32_t segment,
         if (const auto* graph = segment_.graph()) make_graph(*graph, code, counting);
         if (const auto* shader = segment_.shader()) make_shader(*shader, code);
     } catch (const Error& error) {
-        throw Error(text_of(segment_, index_) + ": " + error.what());
+        throw Error(text_of(segment_, index_) + ": " + error.what(), error.vulkan_result());
     } catch (const vk::SystemError& error) {
-        throw Error(text_of(segment_, index_) + ": " + text_of(error));
+        throw Error(text_of(segment_, index_) + ": " + text_of(error), error.code().value());
     }
 }
 
@@ -261,13 +261,16 @@ void Pipeline::bind(const ResourceMemory& memory) {
     std::vector<vk::DescriptorSetLayout> layouts;
     layouts.reserve(set_layouts_.size());
     for (const auto& layout : set_layouts_) layouts.push_back(*layout);
-    pool_ = {device_.vulkan(), vk::DescriptorPoolCreateInfo()
-                                   .setFlags(vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet)
-                                   .setMaxSets(static_cast<uint32_t>(layouts.size()))
-                                   .setPoolSizes(sizes)};
+    Bound& bound = bound_.emplace_back();
+    bound.pool = {device_.vulkan(),
+                  vk::DescriptorPoolCreateInfo()
+                      .setFlags(vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet)
+                      .setMaxSets(static_cast<uint32_t>(layouts.size()))
+                      .setPoolSizes(sizes)};
     const auto sets =
-        vk::DescriptorSetAllocateInfo().setDescriptorPool(*pool_).setSetLayouts(layouts);
-    sets_ = vk::raii::DescriptorSets(device_.vulkan(), sets);
+        vk::DescriptorSetAllocateInfo().setDescriptorPool(*bound.pool).setSetLayouts(layouts);
+    bound.sets = vk::raii::DescriptorSets(device_.vulkan(), sets);
+    for (const auto& set : bound.sets) bound.handles.push_back(*set);
     for (const Binding& b : segment_.bindings) {
         const Resource& resource = program_.resources[b.resource];
         TensorViewHandle view{};
@@ -276,7 +279,7 @@ void Pipeline::bind(const ResourceMemory& memory) {
         vk::DescriptorBufferInfo buffer;
         vk::DescriptorImageInfo image;
         auto write = vk::WriteDescriptorSet()
-                         .setDstSet(*sets_[b.set])
+                         .setDstSet(bound.handles[b.set])
                          .setDstBinding(b.binding)
                          .setDescriptorCount(1)
                          .setDescriptorType(static_cast<vk::DescriptorType>(resource.descriptor));
@@ -296,16 +299,13 @@ void Pipeline::bind(const ResourceMemory& memory) {
 
 void Pipeline::push(const uint8_t* bytes) { pushed_.assign(bytes, bytes + segment_.push().bytes); }
 
-void Pipeline::record(const vk::raii::CommandBuffer& commands) const {
+void Pipeline::record(const vk::raii::CommandBuffer& commands, size_t which) const {
     const ShaderSegment* const shader = segment_.shader();
     const auto point = shader ? vk::PipelineBindPoint::eCompute
                               : static_cast<vk::PipelineBindPoint>(kBindPointDataGraph);
     commands.bindPipeline(point, *pipeline_);
-    if (!sets_.empty()) {
-        std::vector<vk::DescriptorSet> sets;
-        sets.reserve(sets_.size());
-        for (const auto& set : sets_) sets.push_back(*set);
-        commands.bindDescriptorSets(point, *layout_, 0, sets, {});
+    if (!bound_.empty()) {
+        commands.bindDescriptorSets(point, *layout_, 0, bound_[which].handles, {});
     }
     if (!pushed_.empty()) {
         commands.pushConstants<uint8_t>(*layout_, vk::ShaderStageFlagBits::eCompute,

@@ -22,13 +22,15 @@ class Pipeline {
     /// Properties of its graph's pipeline that say how to read what the accelerator counts.
     void describe_statistics(std::vector<Statistic>& statistics) const;
 
-    /// Points its descriptors at the program's resources, which have memory by now.
+    /// Points descriptors at the program's resources, which have memory by now: others at each
+    /// call.
     void bind(const ResourceMemory& memory);
 
     /// What its push constants are in whatever is recorded from now on.
     void push(const uint8_t* bytes);
 
-    void record(const vk::raii::CommandBuffer& commands) const;
+    /// `which`: of the calls of `bind`.
+    void record(const vk::raii::CommandBuffer& commands, size_t which = 0) const;
 
   private:
     void make_layout();
@@ -44,10 +46,14 @@ class Pipeline {
     vk::raii::ShaderModule module_{nullptr};
     vk::raii::Pipeline pipeline_{nullptr};
     Owned<GraphSessionHandle> session_;
-    vk::raii::DescriptorPool pool_{nullptr};
-    // Given back one by one, not with the pool: the emulation layer keeps pipelines and tensors
-    // alive that a set refers to until then.
-    std::vector<vk::raii::DescriptorSet> sets_;
+    struct Bound {
+        vk::raii::DescriptorPool pool{nullptr};
+        // Given back one by one, not with the pool: the emulation layer keeps pipelines and tensors
+        // alive that a set refers to until then.
+        std::vector<vk::raii::DescriptorSet> sets;
+        std::vector<vk::DescriptorSet> handles;
+    };
+    std::vector<Bound> bound_;
     std::vector<uint8_t> pushed_;
 };
 

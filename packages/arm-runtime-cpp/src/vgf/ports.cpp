@@ -1,14 +1,9 @@
 #include "ports.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <mutex>
-#include <spirv/unified1/spirv.hpp>
 
 #include "kernels/steps.h"
-#include "memory_plan.hpp"
-#include "plan/kernel.hpp"
 #include "shape_text.hpp"
 
 namespace arm_runtime::vgf {
@@ -18,68 +13,6 @@ constexpr uint32_t kThreads = 64;              // of a workgroup
 constexpr uint32_t kMaxGroupsPerAxis = 65535;  // every device's maxComputeWorkGroupCount
 constexpr uint64_t kMaxElements = 0x7fffffff;
 constexpr uint64_t kMaxSets = 1U << 20;  // of one program's inputs or outputs: so that none wraps
-
-/// A format of images that inputs are read from, or outputs are written to.
-struct ImageFormatRow {
-    VkFormat format;
-    const char* name;
-    uint32_t channels;
-    DataType number;          ///< of an integer tensor with the texels' numbers; or kFloat32: none
-    float scale;              ///< the number of a texel of 1
-    uint32_t storage_format;  ///< spv::ImageFormat, of outputs; 0: of inputs only
-};
-
-#define UNORM(bits, count, name, storage)                                       \
-    ImageFormatRow {                                                            \
-        VK_FORMAT_##name##_UNORM, #name "_UNORM", count, DataType::kUInt##bits, \
-            (1U << (bits)) - 1, storage                                         \
-    }
-#define SNORM(bits, count, name, storage)                                      \
-    ImageFormatRow {                                                           \
-        VK_FORMAT_##name##_SNORM, #name "_SNORM", count, DataType::kInt##bits, \
-            (1U << ((bits) - 1)) - 1, storage                                  \
-    }
-#define SFLOAT(count, name, storage)                                                      \
-    ImageFormatRow {                                                                      \
-        VK_FORMAT_##name##_SFLOAT, #name "_SFLOAT", count, DataType::kFloat32, 0, storage \
-    }
-constexpr ImageFormatRow kFormats[] = {
-    UNORM(8, 1, R8, 0),
-    UNORM(8, 2, R8G8, 0),
-    UNORM(8, 4, R8G8B8A8, spv::ImageFormatRgba8),
-    UNORM(8, 4, B8G8R8A8, 0),
-    SNORM(8, 1, R8, 0),
-    SNORM(8, 2, R8G8, 0),
-    SNORM(8, 4, R8G8B8A8, spv::ImageFormatRgba8Snorm),
-    UNORM(16, 1, R16, 0),
-    UNORM(16, 2, R16G16, 0),
-    UNORM(16, 4, R16G16B16A16, 0),
-    SNORM(16, 1, R16, 0),
-    SNORM(16, 2, R16G16, 0),
-    SNORM(16, 4, R16G16B16A16, 0),
-    SFLOAT(1, R16, 0),
-    SFLOAT(2, R16G16, 0),
-    SFLOAT(4, R16G16B16A16, spv::ImageFormatRgba16f),
-    SFLOAT(1, R32, spv::ImageFormatR32f),
-    SFLOAT(2, R32G32, 0),
-    SFLOAT(4, R32G32B32A32, spv::ImageFormatRgba32f),
-};
-#undef UNORM
-#undef SNORM
-#undef SFLOAT
-
-const ImageFormatRow& row_of(VkFormat format, bool output, const std::string& text) {
-    for (const ImageFormatRow& row : kFormats) {
-        if (row.format == format && (!output || row.storage_format != 0)) return row;
-    }
-    std::string names;
-    for (const ImageFormatRow& row : kFormats) {
-        if (!output || row.storage_format != 0)
-            names += std::string(names.empty() ? "" : ", ") + row.name;
-    }
-    throw Error(text + ": images of VkFormat " + std::to_string(format) + " are not " +
-                (output ? "written" : "read") + "; these are: " + names);
-}
 
 int32_t type_code(DataType type) {
     switch (type) {
@@ -108,16 +41,21 @@ uint64_t count_of(const std::vector<int64_t>& shape) {
     return count;
 }
 
-/// Kernels' code with the format of its storage image.
-std::vector<uint32_t> code_of(const char* kernel, uint32_t image_format) {
-    const KernelCode& code = find_kernel(kernel, false);
-    std::vector<uint32_t> words(code.words, code.words + code.count);
-    constexpr size_t kHeader = 5;
-    constexpr size_t kFormat = 8;  // of OpTypeImage
-    for (size_t at = kHeader; image_format != 0 && at < words.size(); at += words[at] >> 16) {
-        if ((words[at] & 0xffff) == spv::OpTypeImage) words[at + kFormat] = image_format;
-    }
-    return words;
+/// Whether an image may be bound, whatever sizes are chosen.
+bool may_be_image(const TensorInfo& info) {
+    const bool has_texels = info.type == DataType::kInt8 || info.type == DataType::kUInt8 ||
+                            info.type == DataType::kInt16 || info.type == DataType::kUInt16 ||
+                            is_float(info.type);
+    return has_texels && (info.shape.size() == 3 || info.shape.size() == 4);
+}
+
+/// Whether shaders read an image in this layout, or write it.
+bool fits(VkImageLayout layout, const PortFormat& format, bool output) {
+    if (layout == VK_IMAGE_LAYOUT_GENERAL) return true;
+    if (output) return false;
+    return layout == VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL ||
+           (format.depth && (layout == VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL ||
+                             layout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL));
 }
 
 int32_t bits_of(float value) {
@@ -128,23 +66,42 @@ int32_t bits_of(float value) {
 
 }  // namespace
 
-FramePorts::FramePorts(Device& device, const Engine& engine, size_t count, bool outputs,
-                       uint32_t frames)
-    : device_(device),
-      engine_(engine),
-      count_(count),
-      outputs_(outputs),
-      buffers_(make_kind(vk::DescriptorType::eStorageBuffer)),
-      images_(make_kind(outputs ? vk::DescriptorType::eStorageImage
-                                : vk::DescriptorType::eSampledImage)) {
-    if (count * uint64_t{frames} > kMaxSets) {
+FramePorts::FramePorts(Device& device, Engine& engine, const std::vector<TensorInfo>& infos,
+                       bool outputs, uint32_t frames, const std::vector<StatePair>& states)
+    : device_(device), outputs_(outputs), ports_(infos.size()) {
+    const size_t ways = states.empty() ? 1 : 2;
+    for (size_t way = 0; way < ways; ++way) {
+        for (size_t port = 0; port < ports_.size(); ++port) {
+            auto memory = outputs ? engine.output_buffer(port) : engine.input_buffer(port);
+            memory.range = (memory.range + 3) / 4 * 4;  // shaders read and write words
+            ports_[port].memory.push_back(memory);
+        }
+        if (ways == 2) engine.swap();
+    }
+    for (const StatePair& state : states) {
+        ports_[outputs ? state.output : state.input].state = true;
+    }
+    for (size_t port = 0; port < ports_.size(); ++port) {
+        const auto& end = ports_[port].memory[0];
+        ports_[port].waits =
+            !outputs && std::any_of(ports_.begin(), ports_.begin() + static_cast<long>(port),
+                                    [&](const Port& other) {
+                                        return other.memory[0].buffer == end.buffer &&
+                                               other.memory[0].offset == end.offset;
+                                    });
+    }
+    if (ports_.size() * uint64_t{frames} > kMaxSets) {
         throw Error("frames_in_flight is " + std::to_string(frames) +
                     ": with each input or output once, more than " + std::to_string(kMaxSets) +
                     " bindings");
     }
-    const auto sets = static_cast<uint32_t>(count) * frames;
-    bound_.resize(sets);
-    if (sets == 0) return;
+    bound_.resize(ports_.size() * frames);
+    if (bound_.empty()) return;
+    PortKernels& kernels = device.ports();
+    const Kind image = outputs ? Kind::kStorage : Kind::kSampled;
+    kernels.compile(Kind::kBuffer);
+    if (std::any_of(infos.begin(), infos.end(), may_be_image)) kernels.compile(image);
+    const auto sets = static_cast<uint32_t>(bound_.size() * ways);
     const std::array sizes{
         vk::DescriptorPoolSize(vk::DescriptorType::eStorageBuffer, 3 * sets),
         vk::DescriptorPoolSize(
@@ -154,66 +111,28 @@ FramePorts::FramePorts(Device& device, const Engine& engine, size_t count, bool 
                         .setFlags(vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet)
                         .setMaxSets(2 * sets)
                         .setPoolSizes(sizes)};
-    const std::array layouts{*buffers_.set_layout, *images_.set_layout};
-    const auto info =
-        vk::DescriptorSetAllocateInfo().setDescriptorPool(*pool_).setSetLayouts(layouts);
-    for (Bound& bound : bound_) {
-        vk::raii::DescriptorSets two(owner, info);
-        bound.buffers = std::move(two[0]);
-        bound.image = std::move(two[1]);
-    }
-    compile(buffers_, "port_buffer", 0);  // the lock is held: the program is made
+    const auto make_sets = [&](Kind kind, std::vector<vk::raii::DescriptorSet> Bound::* made) {
+        const std::vector<vk::DescriptorSetLayout> layouts(ways, *kernels.layouts(kind).set);
+        const auto info =
+            vk::DescriptorSetAllocateInfo().setDescriptorPool(*pool_).setSetLayouts(layouts);
+        for (Bound& bound : bound_) bound.*made = vk::raii::DescriptorSets(owner, info);
+    };
+    make_sets(Kind::kBuffer, &Bound::buffers);
+    make_sets(image, &Bound::images);
 }
 
-FramePorts::Kind FramePorts::make_kind(vk::DescriptorType second) const {
-    const vk::raii::Device& owner = device_.vulkan();
-    constexpr auto kStage = vk::ShaderStageFlagBits::eCompute;
-    const std::array bindings{
-        vk::DescriptorSetLayoutBinding(0, vk::DescriptorType::eStorageBuffer, 1, kStage),
-        vk::DescriptorSetLayoutBinding(1, second, 1, kStage)};
-    Kind kind;
-    kind.set_layout = {owner, vk::DescriptorSetLayoutCreateInfo().setBindings(bindings)};
-    const vk::PushConstantRange push(kStage, 0, sizeof(Push));
-    kind.layout = {
-        owner,
-        vk::PipelineLayoutCreateInfo().setSetLayouts(*kind.set_layout).setPushConstantRanges(push)};
-    return kind;
-}
-
-vk::Pipeline FramePorts::pipeline(Kind& kind, const char* kernel, uint32_t image_format) {
-    const auto known = kind.pipelines.find(image_format);
-    if (known != kind.pipelines.end()) return *known->second;
-    // Another thread may make a program, which merges other caches into the device's.
-    const std::lock_guard<std::mutex> lock(device_.loading());
-    return compile(kind, kernel, image_format);
-}
-
-vk::Pipeline FramePorts::compile(Kind& kind, const char* kernel, uint32_t image_format) {
-    const std::vector<uint32_t> code = code_of(kernel, image_format);
-    const vk::raii::Device& owner = device_.vulkan();
-    const vk::raii::ShaderModule module(owner, vk::ShaderModuleCreateInfo().setCode(code));
-    const auto stage = vk::PipelineShaderStageCreateInfo()
-                           .setStage(vk::ShaderStageFlagBits::eCompute)
-                           .setModule(*module)
-                           .setPName("main");
-    vk::raii::Pipeline made(
-        owner, device_.cache().handle(),
-        vk::ComputePipelineCreateInfo().setStage(stage).setLayout(*kind.layout));
-    return *kind.pipelines.emplace(image_format, std::move(made)).first->second;
-}
-
-vk::DescriptorBufferInfo FramePorts::own(size_t port) const {
-    vk::DescriptorBufferInfo whole =
-        outputs_ ? engine_.output_buffer(port) : engine_.input_buffer(port);
-    whole.range = (whole.range + 3) / 4 * 4;  // shaders read and write words
-    return whole;
-}
-
-void FramePorts::write(vk::DescriptorSet set, uint32_t binding, vk::DescriptorType type,
-                       const vk::DescriptorBufferInfo* buffer,
+void FramePorts::write(const std::vector<vk::raii::DescriptorSet>& sets, size_t port,
+                       vk::DescriptorType type, const vk::DescriptorBufferInfo* buffer,
                        const vk::DescriptorImageInfo* image) const {
-    const vk::WriteDescriptorSet write(set, binding, 0, 1, type, image, buffer);
-    device_.vulkan().updateDescriptorSets(write, {});
+    // Of two buffers, the first is written.
+    const uint32_t ours = buffer != nullptr && outputs_ ? 1 : 0;
+    for (size_t way = 0; way < sets.size(); ++way) {
+        const std::array writes{
+            vk::WriteDescriptorSet(*sets[way], ours, 0, 1, vk::DescriptorType::eStorageBuffer,
+                                   nullptr, &ports_[port].memory[way]),
+            vk::WriteDescriptorSet(*sets[way], 1 - ours, 0, 1, type, image, buffer)};
+        device_.vulkan().updateDescriptorSets(writes, {});
+    }
 }
 
 void FramePorts::bind(uint32_t frame, size_t port, const Tensor& tensor, VkBuffer buffer,
@@ -234,29 +153,26 @@ void FramePorts::bind(uint32_t frame, size_t port, const Tensor& tensor, VkBuffe
         throw Error(tensor.text + ": it takes more bytes than the maxStorageBufferRange of " +
                     device_.name());
     }
-    const vk::DescriptorBufferInfo ours = own(port);
     Bound& bound = at(frame, port);
-    constexpr auto kType = vk::DescriptorType::eStorageBuffer;
-    write(*bound.buffers, 0, kType, outputs_ ? &given : &ours, nullptr);
-    write(*bound.buffers, 1, kType, outputs_ ? &ours : &given, nullptr);
+    write(bound.buffers, port, vk::DescriptorType::eStorageBuffer, &given, nullptr);
     const auto place = static_cast<int32_t>(first);
     const uint32_t mask = bytes % 4 == 0 ? ~0U : (1U << 8 * (bytes % 4)) - 1;
     bound.push = {static_cast<int32_t>(words), outputs_ ? place : 0, outputs_ ? 0 : place,
                   static_cast<int32_t>(mask)};
-    bound.set = *bound.buffers;
-    bound.layout = *buffers_.layout;
+    bound.sets = &bound.buffers;
     bound.threads = static_cast<uint32_t>(words);
-    bound.pipeline = pipeline(buffers_, "port_buffer", 0);
+    bound.layout = *device_.ports().layouts(Kind::kBuffer).pipeline;
+    bound.pipeline = device_.ports().pipeline(Kind::kBuffer, nullptr, tensor.text);
 }
 
 void FramePorts::bind(uint32_t frame, size_t port, const Tensor& tensor,
                       const arm_vgf::Image& image) {
     if (image.view == VK_NULL_HANDLE) throw Error(tensor.text + ": the image's view is null");
-    const ImageFormatRow& row = row_of(image.format, outputs_, tensor.text);
-    const bool general = image.layout == VK_IMAGE_LAYOUT_GENERAL;
-    if (!general && (outputs_ || image.layout != VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL)) {
+    const PortFormat& row = port_format(image.format, outputs_, tensor.text);
+    if (!fits(image.layout, row, outputs_)) {
         throw Error(tensor.text + ": its image must be in the layout GENERAL" +
-                    (outputs_ ? "" : " or SHADER_READ_ONLY_OPTIMAL"));
+                    (outputs_ ? "" : " or SHADER_READ_ONLY_OPTIMAL") +
+                    (!outputs_ && row.depth ? ", or one that reads depth" : ""));
     }
     std::vector<int64_t> shape = tensor.shape;
     if (shape.size() == 4 && shape[0] == 1) shape.erase(shape.begin());
@@ -273,17 +189,22 @@ void FramePorts::bind(uint32_t frame, size_t port, const Tensor& tensor,
         throw Error(tensor.text + ": a tensor of " + name_of(tensor.type) + " has no texels of " +
                     row.name);
     }
+    const Kind kind = outputs_ ? Kind::kStorage : Kind::kSampled;
+    const vk::Pipeline compiled =
+        device_.ports().pipeline(kind, outputs_ ? &row : nullptr, tensor.text);
+    using Usage = vk::ImageUsageFlagBits;
+    if (!device_.image_limits(static_cast<vk::Format>(image.format),
+                              outputs_ ? Usage::eStorage : Usage::eSampled)) {
+        throw Error(tensor.text + ": " + device_.name() + " has no " +
+                    (outputs_ ? "storage" : "sampled") + " images of " + row.name);
+    }
     Bound& bound = at(frame, port);
     const bool is_signed = row.number == DataType::kInt8 || row.number == DataType::kInt16;
     // Written numbers with signs have a negative scale: see kernels/port_write.comp.
     float scale = is_float(tensor.type) ? 0 : row.scale;
     if (outputs_ && is_signed) scale = -scale;
-    const vk::DescriptorBufferInfo ours = own(port);
     const vk::DescriptorImageInfo view({}, image.view, static_cast<vk::ImageLayout>(image.layout));
-    const vk::Pipeline compiled = outputs_ ? pipeline(images_, "port_write", row.storage_format)
-                                           : pipeline(images_, "port_read", 0);
-    write(*bound.image, 0, vk::DescriptorType::eStorageBuffer, &ours, nullptr);
-    write(*bound.image, 1,
+    write(bound.images, port,
           outputs_ ? vk::DescriptorType::eStorageImage : vk::DescriptorType::eSampledImage, nullptr,
           &view);
     const auto channels = static_cast<int32_t>(shape[2]);
@@ -294,8 +215,8 @@ void FramePorts::bind(uint32_t frame, size_t port, const Tensor& tensor,
                   type_code(tensor.type),
                   planar ? 1 : 0,
                   bits_of(scale)};
-    bound.set = *bound.image;
-    bound.layout = *images_.layout;
+    bound.sets = &bound.images;
+    bound.layout = *device_.ports().layouts(kind).pipeline;
     const uint64_t bytes = count_of(shape) * size_of(tensor.type);
     bound.threads = outputs_ ? image.width * image.height : static_cast<uint32_t>((bytes + 3) / 4);
     bound.pipeline = compiled;
@@ -307,16 +228,34 @@ void FramePorts::unbind() {
 
 size_t FramePorts::first_unbound(uint32_t frame) const {
     size_t port = 0;
-    while (port < count_ && bound_[frame * count_ + port].pipeline) ++port;
+    while (port < ports_.size() && (ports_[port].state || at(frame, port).pipeline)) ++port;
     return port;
 }
 
-void FramePorts::record(const vk::raii::CommandBuffer& commands, uint32_t frame) const {
-    for (size_t port = 0; port < count_; ++port) {
-        const Bound& bound = bound_[frame * count_ + port];
+void FramePorts::record(const vk::raii::CommandBuffer& commands, uint32_t frame, bool swapped,
+                        bool start) const {
+    const size_t way = swapped ? 1 : 0;
+    for (size_t index = 0; index < ports_.size(); ++index) {
+        const Port& port = ports_[index];
+        if (port.state && !outputs_ && !start) continue;
+        if (port.waits) {
+            // The later of two that share memory counts, as in a session.
+            constexpr auto kStages =
+                vk::PipelineStageFlagBits::eComputeShader | vk::PipelineStageFlagBits::eTransfer;
+            constexpr auto kWrites =
+                vk::AccessFlagBits::eShaderWrite | vk::AccessFlagBits::eTransferWrite;
+            commands.pipelineBarrier(kStages, kStages, {}, vk::MemoryBarrier(kWrites, kWrites), {},
+                                     {});
+        }
+        const Bound& bound = at(frame, index);
+        if (!bound.pipeline) {  // only a state is not bound
+            const vk::DescriptorBufferInfo& memory = port.memory[way];
+            if (!outputs_) commands.fillBuffer(memory.buffer, memory.offset, memory.range, 0);
+            continue;
+        }
         commands.bindPipeline(vk::PipelineBindPoint::eCompute, bound.pipeline);
-        commands.bindDescriptorSets(vk::PipelineBindPoint::eCompute, bound.layout, 0, bound.set,
-                                    {});
+        commands.bindDescriptorSets(vk::PipelineBindPoint::eCompute, bound.layout, 0,
+                                    *(*bound.sets)[way], {});
         commands.pushConstants<int32_t>(bound.layout, vk::ShaderStageFlagBits::eCompute, 0,
                                         bound.push);
         const uint32_t groups = (bound.threads + kThreads - 1) / kThreads;

@@ -2,18 +2,21 @@
 // for each.
 #pragma once
 
-#include <map>
+#include <array>
 #include <vector>
 
 #include "arm_vgf/vgf.hpp"
 #include "engine.hpp"
+#include "port_kernels.hpp"
 
 namespace arm_runtime::vgf {
 
 class FramePorts {
   public:
-    /// Of `count` inputs or outputs of an engine.
-    FramePorts(Device& device, const Engine& engine, size_t count, bool outputs, uint32_t frames);
+    /// Of `infos`, an engine's inputs or outputs, while Device::loading is held. Those of `states`
+    /// need not be bound.
+    FramePorts(Device& device, Engine& engine, const std::vector<TensorInfo>& infos, bool outputs,
+               uint32_t frames, const std::vector<StatePair>& states);
 
     /// The tensor of a port that is bound; `text` names it in errors.
     struct Tensor {
@@ -30,42 +33,44 @@ class FramePorts {
 
     /// The first port that a frame has not bound, or as many as there are.
     size_t first_unbound(uint32_t frame) const;
-    void record(const vk::raii::CommandBuffer& commands, uint32_t frame) const;
+    /// `swapped`: as the engine's memory is. `start`: inputs that are states are copied, too, or
+    /// zeros where they are not bound.
+    void record(const vk::raii::CommandBuffer& commands, uint32_t frame, bool swapped,
+                bool start) const;
 
   private:
-    using Push = std::array<int32_t, 8>;
-    /// A set of descriptors and what is recorded with it.
+    using Kind = PortKernels::Kind;
+    using Push = std::array<int32_t, PortKernels::kPushInts>;
+    /// Sets of descriptors, for each way in which the engine's memory lies, and what is recorded
+    /// with them.
     struct Bound {
-        vk::raii::DescriptorSet buffers{nullptr};
-        vk::raii::DescriptorSet image{nullptr};
-        vk::DescriptorSet set;
+        std::vector<vk::raii::DescriptorSet> buffers;
+        std::vector<vk::raii::DescriptorSet> images;
+        const std::vector<vk::raii::DescriptorSet>* sets = nullptr;
         vk::Pipeline pipeline;  ///< none: nothing is bound
         vk::PipelineLayout layout;
         Push push{};
         uint32_t threads = 0;
     };
-    /// Pipelines of one layout, by the format of storage images.
-    struct Kind {
-        vk::raii::DescriptorSetLayout set_layout{nullptr};
-        vk::raii::PipelineLayout layout{nullptr};
-        std::map<uint32_t, vk::raii::Pipeline> pipelines;
+
+    Bound& at(uint32_t frame, size_t port) { return bound_[frame * ports_.size() + port]; }
+    const Bound& at(uint32_t frame, size_t port) const {
+        return bound_[frame * ports_.size() + port];
+    }
+    /// Points a port's sets at the engine's memory and at what is the application's.
+    void write(const std::vector<vk::raii::DescriptorSet>& sets, size_t port,
+               vk::DescriptorType type, const vk::DescriptorBufferInfo* buffer,
+               const vk::DescriptorImageInfo* image) const;
+
+    struct Port {
+        std::vector<vk::DescriptorBufferInfo> memory;  ///< of the engine; or as it is swapped
+        bool state = false;
+        bool waits = false;  ///< one before it writes the same memory
     };
 
-    Kind make_kind(vk::DescriptorType second) const;
-    /// Compiled when it is first asked for.
-    vk::Pipeline pipeline(Kind& kind, const char* kernel, uint32_t image_format);
-    vk::Pipeline compile(Kind& kind, const char* kernel, uint32_t image_format);
-    Bound& at(uint32_t frame, size_t port) { return bound_[frame * count_ + port]; }
-    vk::DescriptorBufferInfo own(size_t port) const;
-    void write(vk::DescriptorSet set, uint32_t binding, vk::DescriptorType type,
-               const vk::DescriptorBufferInfo* buffer, const vk::DescriptorImageInfo* image) const;
-
     Device& device_;
-    const Engine& engine_;
-    const size_t count_;
     const bool outputs_;
-    Kind buffers_;
-    Kind images_;
+    std::vector<Port> ports_;
     vk::raii::DescriptorPool pool_{nullptr};
     std::vector<Bound> bound_;  ///< by frame and port
 };

@@ -101,7 +101,7 @@ bool computes(Device& device, const char* kernel, const char* tested_type,
 }
 
 bool test_kernels(Device& device, DeviceTraits& traits, const Engine& engine,
-                  const std::string& wrong) {
+                  const std::string& wrong, bool unknown) {
     KernelFacts& facts = device.facts();
     bool all = true;
     for (const Tested& tested : kernels_of(engine, traits)) {
@@ -109,6 +109,7 @@ bool test_kernels(Device& device, DeviceTraits& traits, const Engine& engine,
         const char* const type = tested.type.c_str();
         const std::string label = label_of(kernel, tested.dot, type);
         if (facts.test(kernel, tested.dot, type) == KernelFacts::Test::kUnknown) {
+            if (!unknown) continue;
             DeviceTraits plain = traits;
             plain.variant = nullptr;
             plain.wrong.clear();

@@ -102,7 +102,7 @@ class Session::Impl {
                 "profiles tell how long each kernel takes");
         }
         const std::lock_guard<std::mutex> lock(device_.loading());
-        with_errors([&] {
+        device_.guard([&] {
             engine_ = device_.engine() == EngineKind::kCompute
                           ? make_tuned_engine(device_, file, options, graphs_at(sizes_, graph))
                           : make_native_engine(device_, file, options.statistics);
@@ -142,12 +142,12 @@ class Session::Impl {
         }
         const std::lock_guard<std::mutex> lock(running_);
         push_values_.check_all();
-        with_errors([&] { engine_->choose(number); });
+        device_.guard([&] { engine_->choose(number); });
         const uint64_t begin = now();
         for (size_t i = 0; i < input_count; ++i) copy_in(inputs[i], i);
         const uint64_t submitted = now();
         const size_t first = profile ? profile->size() : 0;
-        with_errors([&] { engine_->run(profile); });
+        device_.guard([&] { engine_->run(profile); });
         const uint64_t done = now();
         for (size_t i = 0; i < output_count; ++i) copy_out(outputs[i], i);
         if (profile) {
@@ -182,7 +182,7 @@ class Session::Impl {
     std::vector<Statistic> statistics() {
         require_same_process();
         const std::lock_guard<std::mutex> lock(running_);
-        return with_errors([&] { return engine_->statistics(); });
+        return device_.guard([&] { return engine_->statistics(); });
     }
 
     Device& device() const { return device_; }

@@ -37,7 +37,7 @@ Storage::Storage(Device& device, const Program& program)
     : device_(device),
       program_(program),
       objects_(program.resources.size()),
-      images_(device, program, *this) {
+      images_(device, program) {
     find_uses();
     for (uint32_t i = 0; i < objects_.size(); ++i) {
         if (objects_[i].usage == 0) continue;
@@ -132,6 +132,7 @@ void Storage::bind(const std::vector<Scratch>& scratch, const Uploads& uploads) 
                               vk::MemoryPropertyFlagBits::eDeviceLocal, inputs_);
     use_.outputs = bind_mapped({Role::kOutput}, vk::MemoryPropertyFlagBits::eHostCached, outputs_);
     bind_work(scratch);
+    images_.allocate(*this);
     use_.work += images_.bytes();
     for (const auto& [resource, data] : uploads) {
         std::memcpy(mapped(resource), data, program_.resources[resource].bytes);

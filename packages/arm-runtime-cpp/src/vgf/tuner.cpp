@@ -135,33 +135,40 @@ class Search {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_tuned_engine(Device& device, const ParsedFile& file,
-                                          const Options& options, const Graphs& graphs,
-                                          Ports ports) {
+DeviceTraits tuned_traits(Device& device, const Options& options) {
     DeviceTraits traits = traits_of(device);
-    traits.variant = [&](const char* kernel, const std::string& key) {
-        if (options.test.variant >= 0) return static_cast<size_t>(options.test.variant);
+    traits.variant = [&device, forced = options.test.variant](const char* kernel,
+                                                              const std::string& key) {
+        if (forced >= 0) return static_cast<size_t>(forced);
         return device.facts().choice(kernel, key).variant;
     };
-    auto engine = make_compute_engine(device, file, traits, graphs, ports);
+    return traits;
+}
+
+std::unique_ptr<Engine> make_tuned_engine(Device& device, const ParsedFile& file,
+                                          const Options& options, const Graphs& graphs,
+                                          const Use& use) {
+    DeviceTraits traits = tuned_traits(device, options);
+    auto engine = make_compute_engine(device, file, traits, graphs, use);
     const bool tested =
         !device.is_cpu() || options.tuning == Tuning::kAlways || !options.test.wrong_kernel.empty();
     // Each further round is without one more kernel: there are no more rounds than kernels.
-    for (size_t round = 0;
-         tested && !test_kernels(device, traits, *engine, options.test.wrong_kernel); ++round) {
+    for (size_t round = 0; tested && !test_kernels(device, traits, *engine,
+                                                   options.test.wrong_kernel, use.test_kernels);
+         ++round) {
         if (round == kMostRounds)
             throw Error("too many kernels compute wrongly on " + device.name());
         engine.reset();
-        engine = make_compute_engine(device, file, traits, graphs, ports);
+        engine = make_compute_engine(device, file, traits, graphs, use);
     }
     const bool tuned =
         options.tuning == Tuning::kAlways || (options.tuning == Tuning::kOn && !device.is_cpu());
     if (!tuned || options.test.variant >= 0 || graphs.at) return engine;
     Search search(device, file, traits, options.tuning == Tuning::kOn);
-    if (ports == Ports::kHost) return search.better_than(std::move(engine));
+    if (use.ports == Ports::kHost) return search.better_than(std::move(engine));
     engine.reset();  // not two of them in the device's memory
     search.better_than(make_compute_engine(device, file, traits));
-    return make_compute_engine(device, file, traits, graphs, ports);
+    return make_compute_engine(device, file, traits, graphs, use);
 }
 
 }  // namespace arm_runtime::vgf

@@ -12,6 +12,9 @@ namespace arm_runtime::vgf {
 /// Throws Error as make_compute_engine does, and if a kernel computes wrongly on this device.
 std::unique_ptr<Engine> make_tuned_engine(Device& device, const ParsedFile& file,
                                           const Options& options, const Graphs& graphs,
-                                          Ports ports = Ports::kHost);
+                                          const Use& use = {});
+
+/// What the device's facts say of kernels.
+DeviceTraits tuned_traits(Device& device, const Options& options);
 
 }  // namespace arm_runtime::vgf

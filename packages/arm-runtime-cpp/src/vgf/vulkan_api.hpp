@@ -59,7 +59,7 @@ decltype(auto) with_errors(Work&& work) {
     try {
         return std::forward<Work>(work)();
     } catch (const vk::SystemError& error) {
-        throw Error(text_of(error));
+        throw Error(text_of(error), error.code().value());
     }
 }
 

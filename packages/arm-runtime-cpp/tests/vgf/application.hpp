@@ -10,47 +10,27 @@
 
 #include "arm_vgf/vgf.hpp"
 #include "arm_vgf/vgf_c.h"
+#include "stand_in.hpp"
 #include "vgf/vulkan_api.hpp"
 
 namespace vgf = arm_vgf;
 namespace vk = arm_runtime_vulkan;
 
-/// Structures for the features that are enabled, by their type: each is as long as any.
-class Chain {
-  public:
-    void enable(const vgf::Feature& feature) {
-        for (auto& one : structures_) {
-            if (header(*one)->sType == feature.structure) return set(*one, feature.offset);
-        }
-        structures_.push_back(std::make_unique<Structure>());
-        header(*structures_.back())->sType = feature.structure;
-        set(*structures_.back(), feature.offset);
-        if (structures_.size() > 1) {
-            header(*structures_[structures_.size() - 2])->pNext = header(*structures_.back());
-        }
-    }
-    const void* first() const { return structures_.empty() ? nullptr : structures_[0].get(); }
-
-  private:
-    struct Structure {
-        alignas(8) char bytes[1024] = {};
-    };
-    static VkBaseOutStructure* header(Structure& structure) {
-        return reinterpret_cast<VkBaseOutStructure*>(structure.bytes);
-    }
-    static void set(Structure& structure, size_t offset) {
-        const VkBool32 on = VK_TRUE;
-        std::memcpy(structure.bytes + offset, &on, sizeof(on));
-    }
-    std::vector<std::unique_ptr<Structure>> structures_;
-};
-
-PFN_vkGetInstanceProcAddr loader() {
-    return arm_runtime::vgf::vulkan().getDispatcher()->vkGetInstanceProcAddr;
+inline PFN_vkGetInstanceProcAddr loader() {
+    stand_in::real = arm_runtime::vgf::vulkan().getDispatcher()->vkGetInstanceProcAddr;
+    return stand_in::get_proc_addr;
 }
 
-inline vk::raii::Instance make_instance(const vk::ApplicationInfo& application) {
-    return {arm_runtime::vgf::vulkan(), vk::InstanceCreateInfo().setPApplicationInfo(&application)};
+inline vk::raii::Instance make_instance(const vk::ApplicationInfo& application, bool labels) {
+    auto info = vk::InstanceCreateInfo().setPApplicationInfo(&application);
+    const char* const extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+    if (labels) info.setPEnabledExtensionNames(extension);
+    return {arm_runtime::vgf::vulkan(), info};
+}
+
+inline vk::ImageAspectFlags aspect_of(vk::Format format) {
+    return format == vk::Format::eD32Sfloat ? vk::ImageAspectFlagBits::eDepth
+                                            : vk::ImageAspectFlagBits::eColor;
 }
 
 class Application {
@@ -67,37 +47,43 @@ class Application {
     };
 
     explicit Application(const std::string& masked)
-        : instance_(make_instance(application_)),
+        : instance_(make_instance(application_, masked == "labels")),
           physical_(vk::raii::PhysicalDevices(instance_).front()),
           requirements_(vgf::requirements(*instance_, *physical_, loader(), VK_API_VERSION_1_3)) {
-        bool found = masked == "none" || masked == "all" || masked == "allocator";
+        // Memory of an allocator; constants that are submitted, to a queue of their own; or
+        // recorded.
+        static const char* const kOthers[] = {"none",  "all",      "allocator", "staged",
+                                              "queue", "recorded", "labels"};
+        bool found = std::find(std::begin(kOthers), std::end(kOthers), masked) != std::end(kOthers);
+        stand_in::apart = masked == "staged" || masked == "queue" || masked == "recorded";
+        std::vector<vgf::Feature> enabled;
         for (const vgf::Feature& feature : requirements_.features) {
             found = found || masked == feature.name;
-            if (masked == feature.name || masked == "all") continue;
-            chain_.enable(feature);
-            if (*feature.extension != '\0') extensions_.push_back(feature.extension);
+            if (masked != feature.name && masked != "all") enabled.push_back(feature);
         }
         if (!found) throw vgf::Error("no feature " + masked);
         const float priority = 1;
         const auto queue =
             vk::DeviceQueueCreateInfo().setQueueFamilyIndex(family()).setQueuePriorities(priority);
-        info_.setPNext(chain_.first())
+        extensions_ = vgf::enable(enabled, &features_);
+        info_.setPNext(&features_)
             .setQueueCreateInfos(queue)
             .setPEnabledExtensionNames(extensions_);
         device_ = {physical_, info_};
         queue_ = {device_, family(), 0};
-        pool_ = {device_, vk::CommandPoolCreateInfo()
-                              .setFlags(vk::CommandPoolCreateFlagBits::eResetCommandBuffer)
-                              .setQueueFamilyIndex(family())};
-        const VkDeviceCreateInfo& enabled = info_;
+        stand_in::first = *queue_;
+        pool_ = pool();
         vgf::Allocator allocator;
         if (masked == "allocator") {
             block_ = buffer(size_t{16} << 20);
             allocator = {this, allocate_part, free_part};
         }
-        adopted_ = std::make_unique<vgf::Device>(
-            vgf::Device::adopt({*instance_, *physical_, *device_, family(), *queue_, loader(),
-                                &enabled, VK_API_VERSION_1_3, "", allocator}));
+        vgf::Adopted adopted = adopted_info();
+        adopted.allocator = allocator;
+        adopted.loading_family = family();
+        if (masked == "queue") adopted.loading_queue = stand_in::second;
+        adopted_ = std::make_unique<vgf::Device>(vgf::Device::adopt(adopted));
+        if (masked == "recorded") options_.upload = vgf::Upload::kRecorded;
     }
     ~Application() {
         if (parts_ != 0) std::printf("parts %zu freed %zu\n", parts_, freed_);
@@ -108,10 +94,19 @@ class Application {
     uint32_t family() const { return requirements_.queue_families.front(); }
     const vgf::Requirements& requirements() const { return requirements_; }
     const vgf::Device& adopted() const { return *adopted_; }
+    /// As `adopt` was told, without an allocator or a second queue.
+    vgf::Adopted adopted_info() const {
+        return {*instance_, *physical_, *device_,        family(),
+                *queue_,    loader(),   &enabled_with(), VK_API_VERSION_1_3};
+    }
+    vgf::ProgramOptions options(uint32_t frames) const {
+        vgf::ProgramOptions options = options_;
+        options.frames_in_flight = frames;
+        return options;
+    }
     const vk::raii::Instance& instance() const { return instance_; }
     const vk::raii::PhysicalDevice& physical() const { return physical_; }
     arm_vgf_adopt_info adopt_info() const {
-        const VkDeviceCreateInfo& enabled = info_;
         return {sizeof(arm_vgf_adopt_info),
                 *instance_,
                 *physical_,
@@ -119,9 +114,14 @@ class Application {
                 family(),
                 *queue_,
                 loader(),
-                &enabled,
+                &enabled_with(),
                 VK_API_VERSION_1_3,
-                nullptr};
+                nullptr,
+                nullptr,
+                nullptr,
+                nullptr,
+                0,
+                VK_NULL_HANDLE};
     }
 
     Buffer buffer(size_t bytes) const {
@@ -155,14 +155,25 @@ class Application {
                                   .setImage(*made.handle)
                                   .setViewType(vk::ImageViewType::e2D)
                                   .setFormat(format)
-                                  .setSubresourceRange(kWhole)};
+                                  .setSubresourceRange({aspect_of(format), 0, 1, 0, 1})};
         return made;
     }
 
+    /// Of a thread of its own.
+    vk::raii::CommandPool pool() const {
+        return {device_, vk::CommandPoolCreateInfo()
+                             .setFlags(vk::CommandPoolCreateFlagBits::eResetCommandBuffer)
+                             .setQueueFamilyIndex(family())};
+    }
+
     std::vector<vk::raii::CommandBuffer> commands(uint32_t count) const {
+        return commands(count, *pool_);
+    }
+
+    std::vector<vk::raii::CommandBuffer> commands(uint32_t count, vk::CommandPool from) const {
         vk::raii::CommandBuffers made(
             device_,
-            vk::CommandBufferAllocateInfo().setCommandPool(*pool_).setCommandBufferCount(count));
+            vk::CommandBufferAllocateInfo().setCommandPool(from).setCommandBufferCount(count));
         return std::move(made);
     }
 
@@ -172,9 +183,9 @@ class Application {
         queue_.waitIdle();
     }
 
-    static constexpr vk::ImageSubresourceRange kWhole{vk::ImageAspectFlagBits::eColor, 0, 1, 0, 1};
-
   private:
+    const VkDeviceCreateInfo& enabled_with() const { return info_; }
+
     vk::raii::DeviceMemory allocate(const vk::MemoryRequirements& needs,
                                     vk::MemoryPropertyFlags flags) const {
         const auto memory = physical_.getMemoryProperties();
@@ -208,7 +219,10 @@ class Application {
     vk::raii::Instance instance_;
     vk::raii::PhysicalDevice physical_;
     vgf::Requirements requirements_;
-    Chain chain_;
+    vk::PhysicalDeviceVulkan13Features v13_;
+    vk::PhysicalDeviceVulkan12Features v12_ = vk::PhysicalDeviceVulkan12Features().setPNext(&v13_);
+    vk::PhysicalDeviceVulkan11Features v11_ = vk::PhysicalDeviceVulkan11Features().setPNext(&v12_);
+    vk::PhysicalDeviceFeatures2 features_ = vk::PhysicalDeviceFeatures2().setPNext(&v11_);
     std::vector<const char*> extensions_;
     vk::DeviceCreateInfo info_;
     vk::raii::Device device_{nullptr};
@@ -219,6 +233,7 @@ class Application {
     size_t parts_ = 0;
     size_t freed_ = 0;
     std::unique_ptr<vgf::Device> adopted_;
+    vgf::ProgramOptions options_;
 };
 
 inline void barrier(const vk::raii::CommandBuffer& commands, const vgf::Access& from,
@@ -230,7 +245,8 @@ inline void barrier(const vk::raii::CommandBuffer& commands, const vgf::Access& 
 
 inline void change_layout(const vk::raii::CommandBuffer& commands, vk::Image image,
                           vk::ImageLayout from, vk::ImageLayout to, const vgf::Access& before,
-                          const vgf::Access& after) {
+                          const vgf::Access& after,
+                          vk::ImageAspectFlags aspect = vk::ImageAspectFlagBits::eColor) {
     const auto change = vk::ImageMemoryBarrier()
                             .setSrcAccessMask(vk::AccessFlags(before.access))
                             .setDstAccessMask(vk::AccessFlags(after.access))
@@ -239,7 +255,7 @@ inline void change_layout(const vk::raii::CommandBuffer& commands, vk::Image ima
                             .setSrcQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
                             .setDstQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
                             .setImage(image)
-                            .setSubresourceRange(Application::kWhole);
+                            .setSubresourceRange({aspect, 0, 1, 0, 1});
     commands.pipelineBarrier(vk::PipelineStageFlags(before.stages),
                              vk::PipelineStageFlags(after.stages), {}, {}, {}, change);
 }

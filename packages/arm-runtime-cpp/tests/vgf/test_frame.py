@@ -13,15 +13,29 @@ import pytest
 from test_compute import network
 from test_sizes import sized_vgf
 from test_validation import LAYERS, MANIFESTS
-from vgf_files import R8_SINT, STORAGE_BUFFER, Resource, Segment, compiled, graph_vgf, write
+from vgf_files import R8_SINT, SPEC, STORAGE_BUFFER, Resource, Segment, compiled, graph_vgf, write
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.serializer import serialize
+from arm_vgf.model_converter import convert
 
 Array = np.ndarray[Any, Any]
 Frame = Callable[..., str]
 #: Of VkFormat.
-RGBA8, RGBA8_SNORM, BGRA8, R16F, RGBA16F, R32F, RGBA32F = 37, 38, 44, 76, 97, 100, 109
+R8, R8_SNORM, RGBA8, RGBA8_SNORM, RGBA8_SRGB, BGRA8, R16F, RGBA16F, R32F, RGBA32F = (
+    9,
+    10,
+    37,
+    38,
+    43,
+    44,
+    76,
+    97,
+    100,
+    109,
+)
+R11G11B10, D32 = 122, 126
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +135,28 @@ def test_memory_of_an_allocator(vgf: Any, frame: Frame, tmp_path: Path) -> None:
     assert said[::2] == ["parts", "freed"] and said[1] == said[3] != "0"
 
 
+# How constants get to the device, and what is submitted for that while the program is made.
+LOADING = {"none": (0, 0), "staged": (1, 0), "queue": (1, 1), "recorded": (0, 0)}
+
+
+@pytest.mark.parametrize(("way", "submitted"), LOADING.items())
+def test_constants_get_to_the_device(
+    vgf: Any, frame: Frame, tmp_path: Path, way: str, submitted: tuple[int, int]
+) -> None:
+    """Written where the device sees them, in a submission, to a queue of its own, or in a command buffer."""
+    said = check(vgf, frame, network("int8"), tmp_path, way).splitlines()
+    assert said[0] == f"submitted {submitted[0]}, to the second queue {submitted[1]}"
+    if way == "recorded":
+        late = "the program's constants are not uploaded: record_upload comes before the first record"
+        assert said[1:3] == [late, "end_upload comes after record_upload"]
+
+
+def test_debuggers_see_names(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """Where the application's instance has VK_EXT_debug_utils."""
+    said = check(vgf, frame, graph_vgf("REVERSE", DType.INT32, 70, axis=0), tmp_path, "labels", frames=1)
+    assert said.splitlines()[-1] == "4 named, 0 open, arm_vgf;0: REVERSE;"
+
+
 @pytest.mark.parametrize("offset", [0, 4, 252, 260])
 @pytest.mark.parametrize(("dtype", "size"), [(DType.INT8, 5), (DType.INT16, 7), (DType.INT32, 300)])
 def test_bytes_beside_a_tensor_are_kept(
@@ -132,6 +168,89 @@ def test_bytes_beside_a_tensor_are_kept(
 
 def test_two_inputs_that_are_one_operand_each(vgf: Any, frame: Frame, tmp_path: Path) -> None:
     check(vgf, frame, graph_vgf("ADD", DType.INT32, 3, 70, operands=2), tmp_path, "none")
+
+
+def test_inputs_that_share_memory(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """The later one counts, as in a session: their copies wait for each other."""
+    code = """
+        layout(local_size_x = 1) in;
+        layout(set = 0, binding = 0) readonly buffer A { int a[]; };
+        layout(set = 0, binding = 1) readonly buffer B { int b[]; };
+        layout(set = 0, binding = 2) buffer Y { int y[]; };
+        void main() { uint i = gl_GlobalInvocationID.x; y[i] = a[i] + 2 * b[i]; }
+    """
+    roles = (("Input", 0), ("Input", 0), ("Output", None))
+    resources = [Resource(role, (8,), STORAGE_BUFFER, alias=alias) for role, alias in roles]
+    add = Segment([*compiled(code)], {0: [(0, 0), (1, 1), (2, 2)]}, graph=False, dispatch=(8, 1, 1))
+    check(vgf, frame, write(resources, [add], [0, 1], [2]), tmp_path, "none")
+
+
+def summed(kind: str) -> bytes:
+    """``sum += x``, an output, and ``y = 2 * sum``; as a graph, and as a compute shader."""
+    if kind == "graph":
+        graph = Graph()
+        x, state = (graph.input(name, (70,), DType.INT32) for name in ("x", "state"))
+        total = graph.append("ADD", [x, state]).output
+        graph.outputs = [graph.append("ADD", [total, total]).output, total]
+        return convert(serialize(graph, SPEC))
+    code = """
+        layout(local_size_x = 1) in;
+        layout(set = 0, binding = 0) readonly buffer X { int x[]; };
+        layout(set = 0, binding = 1) readonly buffer Old { int old[]; };
+        layout(set = 0, binding = 2) buffer Y { int y[]; };
+        layout(set = 0, binding = 3) buffer New { int new[]; };
+        void main() { uint i = gl_GlobalInvocationID.x; new[i] = old[i] + x[i]; y[i] = 2 * new[i]; }
+    """
+    resources = [Resource(role, (70,), STORAGE_BUFFER) for role in ("Input", "Input", "Output", "Output")]
+    slots = [(i, i) for i in range(4)]
+    add = Segment([*compiled(code)], {0: slots}, graph=False, dispatch=(70, 1, 1))
+    return write(resources, [add], [0, 1], [2, 3], (["x", "state"], ["y", "total"]))
+
+
+@pytest.mark.parametrize("kind", ["graph", "shader"])
+@pytest.mark.parametrize("initial", [False, True])
+@pytest.mark.parametrize("restart", [99, 3])
+def test_a_state_stays_on_the_device(
+    vgf: Any, frame: Frame, tmp_path: Path, kind: str, initial: bool, restart: int
+) -> None:
+    """An output of a frame is an input of the next one, without a copy; all frames are submitted at once."""
+    data, frames = summed(kind), 6
+    (tmp_path / "a.vgf").write_bytes(data)
+    with vgf.Session(data, engine="compute") as session:
+        state, total = session.inputs[1].name, session.outputs[1].name
+    rng = np.random.default_rng(1)
+    x = rng.integers(-99, 99, (frames, 70)).astype(np.int32)
+    first = rng.integers(-99, 99, 70).astype(np.int32) if initial else np.zeros(70, np.int32)
+    x.tofile(tmp_path / "x")
+    first.tofile(tmp_path / "first")
+    words = ("states", "a.vgf", total, state, frames, restart, "x", "y", "last")
+    frame(tmp_path, *words, *(["first"] if initial else []))
+    wanted, current = [], first
+    for i, one in enumerate(x):
+        current = (first if i == restart else current) + one
+        wanted.append(2 * current)
+    assert np.array_equal(np.fromfile(tmp_path / "y", np.int32).reshape(frames, 70), np.stack(wanted))
+    assert np.array_equal(np.fromfile(tmp_path / "last", np.int32), current)
+
+
+def test_what_is_no_state_is_refused(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    def said(data: bytes, output: str, state: str) -> str:
+        (tmp_path / "a.vgf").write_bytes(data)
+        (tmp_path / "x").write_bytes(b"")
+        return frame(tmp_path, "states", "a.vgf", output, state, 1, 0, "x", "y", "last", told="").strip()
+
+    data = summed("shader")
+    assert said(data, "none", "state") == "a state: no output is called 'none'"
+    assert said(data, "total", "y") == "a state: no input is called 'y'"
+    roles = (("Input", (8,), 0), ("Input", (8,), 0), ("Output", (8,), None), ("Output", (4,), None))
+    resources = [Resource(role, shape, STORAGE_BUFFER, alias=alias) for role, shape, alias in roles]
+    code = "layout(set = 0, binding = 0) buffer Y { int y[]; }; void main() { y[0] = 1; }"
+    slots = [Segment([*compiled(code)], {0: [(0, i)]}, graph=False, dispatch=(1, 1, 1)) for i in (2, 3)]
+    data = write(resources, slots, [0, 1], [2, 3], (["a", "b"], ["y", "z"]))
+    shares = "one of them shares its memory with another input or output"
+    assert said(data, "y", "a") == f"the state from output 'y' to input 'a': {shares}"
+    sizes = "they are int32 [4] and int32 [8]: type and sizes must be the same"
+    assert said(data, "z", "a") == f"the state from output 'z' to input 'a': {sizes}"
 
 
 def texels(values: Array, channels: int, image: Any) -> Array:
@@ -151,6 +270,9 @@ IMAGES = [
     (DType.FP32, 1, (R32F, "f4"), (R32F, "f4")),
     (DType.INT8, 4, (RGBA8_SNORM, "i1"), (RGBA8_SNORM, "i1")),
     (DType.INT8, 3, (RGBA8_SNORM, "i1"), (RGBA8_SNORM, "i1")),
+    (DType.FP16, 1, (R16F, "f2"), (R16F, "f2")),
+    (DType.INT8, 1, (R8_SNORM, "i1"), (R8_SNORM, "i1")),
+    (DType.FP32, 1, (D32, "f4"), (R16F, "f2")),
 ]
 
 
@@ -176,10 +298,10 @@ def test_images(
         values = rng.integers(-127, 128, (height, width, channels)).astype("i1")
     else:
         values = rng.standard_normal((height, width, channels)).astype("f2")
-    of_image = 1 if source[0] in (R16F, R32F) else 4
+    of_image = 1 if source[0] in (R8_SNORM, R16F, R32F, D32) else 4
     texels(values, of_image, source[1]).tofile(tmp_path / "x")
     frame(tmp_path, "images", "a.vgf", source[0], target[0], order, "x", "y")
-    of_image = 1 if target[0] == R32F else 4
+    of_image = 1 if target[0] in (R8_SNORM, R16F, R32F) else 4
     got = np.fromfile(tmp_path / "y", target[1])[: height * width * of_image].reshape(height, width, of_image)
     assert np.array_equal(got[..., :channels], values[::-1].astype(target[1]))
     if channels < of_image:
@@ -206,6 +328,83 @@ def test_values_of_normalized_texels(vgf: Any, frame: Frame, tmp_path: Path) -> 
     frame(tmp_path, "images", "a.vgf", BGRA8, RGBA8, "last", "x", "y")
     got = np.fromfile(tmp_path / "y", "u1")[:1024].reshape(16, 16, 4)
     assert np.array_equal(got, bgra[::-1][..., [2, 1, 0, 3]])
+
+
+def run_int8(vgf: Any, frame: Frame, folder: Path, *words: str) -> list[str]:
+    """Runs a command with the network, an input and an output, whose bits are those of a session."""
+    data = network("int8")
+    (folder / "a.vgf").write_bytes(data)
+    with vgf.Session(data, engine="compute") as session:
+        ((x,),) = of_frames(session, 1)
+        (wanted,) = session.run([x])
+    (folder / "x").write_bytes(x.tobytes())
+    said = frame(folder, *words, "a.vgf", "x", "y").splitlines()
+    assert (folder / "y").read_bytes() == wanted.tobytes()
+    return said
+
+
+def test_a_lost_device_is_told_and_survived(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """By a result of its own, in C++ and in C; programs on a device that is made anew run."""
+    said = run_int8(vgf, frame, tmp_path, "lost")
+    calls = ("vkCreateComputePipelines", "vkQueueSubmit", "vkWaitForFences")
+    rows = [(f"1 -4 {call}: the device was lost (VkResult -4)", "0 -4", "0") for call in calls]
+    assert said == [line for row in rows for line in row]
+
+
+def test_a_forked_child_leaves_the_device_alone(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    assert run_int8(vgf, frame, tmp_path, "forked") == ["destroyed 0", "destroyed"]
+
+
+def test_threads(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """Eight, which load programs of one device and record them into command buffers of their own."""
+    assert run_int8(vgf, frame, tmp_path, "threads") == []
+
+
+def test_formats_with_other_texels(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """What a sampler decodes, what is packed, and what is written in another order or rounded."""
+
+    def turned(source: int, target: int, texels: Array, dtype: str, channels: int = 4) -> Array:
+        data = graph_vgf("REVERSE", DType.FP32, *texels.shape[:2], channels, axis=0)
+        (tmp_path / "a.vgf").write_bytes(data)
+        texels.tofile(tmp_path / "x")
+        frame(tmp_path, "images", "a.vgf", source, target, "last", "x", "y")
+        return np.fromfile(tmp_path / "y", dtype)
+
+    texels = np.arange(1024, dtype=np.uint8).reshape(16, 16, 4)
+    got = turned(RGBA8_SRGB, RGBA32F, texels, "f4")[:1024].reshape(16, 16, 4)[::-1]
+    coded = texels[..., :3] / 255
+    linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
+    np.testing.assert_allclose(got[..., :3], linear, atol=2e-3)
+    np.testing.assert_allclose(got[..., 3], texels[..., 3] / 255, atol=1e-6)
+
+    got = turned(RGBA8, BGRA8, texels, "u1")[:1024].reshape(16, 16, 4)[::-1]
+    assert np.array_equal(got, texels[..., [2, 1, 0, 3]])
+
+    red = texels[..., :1].copy()
+    assert np.array_equal(turned(R8, R8, red, "u1", 1)[:256].reshape(16, 16, 1)[::-1], red)
+
+    # Exponents and mantissas of 11, 11 and 10 bits, as halves without a sign and with fewer digits.
+    colors = np.random.default_rng(0).choice([0, 0.25, 0.75, 1, 1.5, 3, 96], (16, 16, 3)).astype("f2")
+    bits = colors.view("u2").astype("u4")
+    packed = bits[..., 0] >> 4 | bits[..., 1] >> 4 << 11 | bits[..., 2] >> 5 << 22
+    got = turned(R11G11B10, RGBA32F, packed, "f4", 3)[:1024].reshape(16, 16, 4)[::-1]
+    assert np.array_equal(got[..., :3], colors.astype("f4"))
+    assert np.array_equal(turned(R11G11B10, R11G11B10, packed, "u4", 3)[:256].reshape(16, 16)[::-1], packed)
+
+
+def test_formats_that_are_not_written_are_refused(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """By name, with what is written, or with the feature that the device was made without."""
+    (tmp_path / "a.vgf").write_bytes(graph_vgf("REVERSE", DType.FP32, 4, 4, 1, axis=0))
+    np.zeros(16, "f4").tofile(tmp_path / "x")
+
+    def said(target: int, masked: str = "none") -> str:
+        words = ("images", "a.vgf", R32F, target, "last", "x", "y")
+        return frame(tmp_path, *words, f"masked={masked}", told="")
+
+    assert f"images of VkFormat {D32} are not written; these are: R8_UNORM" in said(D32)
+    feature = "shaderStorageImageWriteWithoutFormat"
+    assert f"images of R16_SFLOAT are written with the feature {feature}, which" in said(R16F, feature)
+    assert (tmp_path / "y").exists() is False and said(R32F, feature) == ""
 
 
 def test_sizes_change_with_the_window(vgf: Any, frame: Frame, tmp_path: Path) -> None:
@@ -241,7 +440,13 @@ def test_the_c_interface(vgf: Any, frame: Frame, tmp_path: Path) -> None:
         f"-1 output '{y}': the image's view is null",
         "-1 a handle of the adopted device, its loader or what it enabled is null",
         "-1 the VGF is NULL",
+        "-1 output 1 of 1",
+        "-1 symbol 0 of 0",
+        "-1 a state: no input is called 'nothing'",
+        said[-2],
+        "all freed",
     ]
+    assert "integer dot products" in said[-2]
 
 
 def test_recording_allocates_nothing_and_memory_stays_flat(vgf: Any, frame: Frame, tmp_path: Path) -> None:
@@ -273,4 +478,6 @@ def test_errors_say_what_to_do(vgf: Any, frame: Frame, tmp_path: Path) -> None:
         f"input '{x}' is not bound in frame 0",
         "frames_in_flight is 0: a program needs one at least",
         "a handle of the adopted device, its loader or what it enabled is null",
+        "api_version is 0: give that of VkApplicationInfo, such as VK_API_VERSION_1_3",
+        "output 1 of 1",
     ]

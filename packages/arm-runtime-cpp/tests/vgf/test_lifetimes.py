@@ -43,6 +43,31 @@ def watch(vgf: Any, cmake_build: Callable[..., Path]) -> Watch:
     return run
 
 
+def test_a_lost_device_is_opened_anew(watch: Watch) -> None:
+    """By the next session; that on the lost one says so in each run."""
+    done, count = watch("""if True:
+        import os
+        import numpy as np
+        from arm_runtime.vgf import VgfError
+        x = np.arange(-2, 2, dtype=np.int32)
+        old = Session(vgf, engine="compute")
+        assert old.run([x])[0].tolist() == [2, 1, 0, 1]
+        os.environ["WATCHED_LOST"] = "1"
+        for _ in range(2):
+            try:
+                old.run([x])
+            except VgfError as error:
+                print(error)
+        del os.environ["WATCHED_LOST"]
+        new = Session(vgf, engine="compute")
+        old.close()
+        assert new.run([x])[0].tolist() == [2, 1, 0, 1]
+    """)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["vkQueueSubmit: the device was lost (VkResult -4)"] * 2
+    assert count["instance made"] == 2 and count["instance destroyed"] == 0
+
+
 @pytest.mark.parametrize(
     ("engine", "fault", "name", "said", "devices"),
     [

@@ -2,17 +2,21 @@
 //
 //     vgf_frame requirements
 //     vgf_frame buffers PROGRAM.vgf MASKED FRAMES OFFSET INPUT... OUTPUT...
-//     vgf_frame images PROGRAM.vgf FROM TO first|last INPUT OUTPUT [unsynchronized]
-//     vgf_frame resize PROGRAM.vgf SHAPE INPUT OUTPUT
-//     vgf_frame errors PROGRAM.vgf
-//     vgf_frame many PROGRAM.vgf FRAMES
+//     vgf_frame images PROGRAM.vgf FROM TO first|last INPUT OUTPUT [unsynchronized] [masked=MASKED]
+//     vgf_frame states PROGRAM.vgf OUTPUT-NAME INPUT-NAME FRAMES RESTART INPUT OUTPUT STATE
+//     [INITIAL] vgf_frame resize PROGRAM.vgf SHAPE INPUT OUTPUT vgf_frame errors PROGRAM.vgf
+//     vgf_frame many PROGRAM.vgf FRAMES [no-commands]
+//     vgf_frame lost|forked|threads PROGRAM.vgf INPUT OUTPUT
 //     vgf_frame c PROGRAM.vgf INPUT OUTPUT
 //
-// MASKED is a feature that the device is made without, "none", or "all"; or "allocator": memory
-// comes from an allocator of the application, as parts of one block. FROM and TO are numbers of
-// VkFormats. Files of frames lie one after the other. All frames are submitted before one is waited
-// for.
+// MASKED is a feature that the device is made without, "none", or "all"; "allocator": memory comes
+// from an allocator of the application, as parts of one block; or how constants get into memory
+// that the host does not see: "staged", "queue" (a second one), "recorded". "labels": the instance
+// has VK_EXT_debug_utils. FROM and TO are numbers of VkFormats. Files of frames lie one after the
+// other. All frames are submitted before one is waited for.
 #include <malloc.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,9 +26,11 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <new>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "application.hpp"
@@ -37,7 +43,8 @@ std::atomic<size_t> allocations{0};  // by operators of this program, which the 
 
 }  // namespace
 
-#ifndef __SANITIZE_ADDRESS__  // which has operators of its own
+// Sanitizers have operators of their own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // Not inlined: GCC would take malloc and delete for a mistake.
 __attribute__((noinline)) void* operator new(size_t size) {
     ++allocations;
@@ -64,12 +71,29 @@ void write(const std::string& path, const Bytes& bytes) {
         .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
+template <typename Wrong>
+void say(Wrong wrong) {
+    try {
+        wrong();
+        std::puts("no error");
+    } catch (const vgf::Error& error) {
+        std::puts(error.what());
+    }
+}
+
 int buffers(const Words& words) {
     const Bytes file = read(words[0]);
     const Application app(words[1]);
     const auto frames = static_cast<uint32_t>(std::stoul(words[2]));
     const size_t offset = std::stoul(words[3]);
-    vgf::Program program(file.data(), file.size(), app.adopted(), {frames});
+    const vgf::MemoryUse needed =
+        vgf::Program::memory_needed(file.data(), file.size(), app.adopted(), app.options(frames));
+    vgf::Program program(file.data(), file.size(), app.adopted(), app.options(frames));
+    if (std::memcmp(&needed, &program.memory(), sizeof(needed)) != 0) {
+        throw vgf::Error("the program needs other memory than it has");
+    }
+    std::printf("submitted %d, to the second queue %d\n", stand_in::submissions.load(),
+                stand_in::on_second.load());
     std::vector<const vgf::TensorInfo*> infos;
     for (const auto* some : {&program.inputs(), &program.outputs()}) {
         for (const vgf::TensorInfo& info : *some) infos.push_back(&info);
@@ -87,7 +111,16 @@ int buffers(const Words& words) {
             program.bind(frame, infos[i]->name, *memory[i].back().handle, offset);
         }
     }
-    const auto commands = app.commands(frames);
+    auto commands = app.commands(frames);
+    std::vector<vk::raii::CommandBuffer> all_commands;
+    if (program.needs_upload()) {
+        say([&] { program.record(*commands[0], 0); });
+        say([&] { program.end_upload(); });
+        all_commands = app.commands(1);
+        all_commands[0].begin({});
+        program.record_upload(*all_commands[0]);
+        all_commands[0].end();
+    }
     for (uint32_t frame = 0; frame < frames; ++frame) {
         commands[frame].begin({});
         barrier(commands[frame], kHostWrites, vgf::kInputs);
@@ -100,7 +133,15 @@ int buffers(const Words& words) {
         commands[frame].end();
         std::printf("record %.1f us\n", took.count());
     }
-    app.submit_and_wait(commands);
+    if (words[1] == "labels") {
+        std::printf("%d named, %d open, %s\n", stand_in::named, stand_in::open_labels,
+                    stand_in::labels.c_str());
+    } else if (stand_in::named != 0 || !stand_in::labels.empty()) {
+        throw vgf::Error("labels without the extension");
+    }
+    for (auto& one : commands) all_commands.push_back(std::move(one));
+    app.submit_and_wait(all_commands);
+    program.end_upload();
     for (size_t i = program.inputs().size(); i < infos.size(); ++i) {
         Bytes all;
         for (const Application::Buffer& buffer : memory[i]) {
@@ -115,9 +156,15 @@ int buffers(const Words& words) {
     return 0;
 }
 
-int images(const Words& words) {
+int images(const Words& given_words) {
+    Words words = given_words;
+    std::string masked = "none";
+    if (words.back().rfind("masked=", 0) == 0) {
+        masked = words.back().substr(7);
+        words.pop_back();
+    }
     const Bytes file = read(words[0]);
-    const Application app("none");
+    const Application app(masked);
     vgf::Program program(file.data(), file.size(), app.adopted(), {});
     const bool planar = words[3] == "first";
     const auto picture_of = [&](const vgf::TensorInfo& info, const std::string& format,
@@ -134,10 +181,9 @@ int images(const Words& words) {
                        sampled ? VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL,
                        static_cast<VkFormat>(kind), width, height,
                        planar ? vgf::Channels::kFirst : vgf::Channels::kLast});
-        return std::make_pair(std::move(made),
-                              vk::BufferImageCopy()
-                                  .setImageSubresource({vk::ImageAspectFlagBits::eColor, 0, 0, 1})
-                                  .setImageExtent({width, height, 1}));
+        return std::make_pair(std::move(made), vk::BufferImageCopy()
+                                                   .setImageSubresource({aspect_of(kind), 0, 0, 1})
+                                                   .setImageExtent({width, height, 1}));
     };
     const auto from = picture_of(program.inputs()[0], words[1], vk::ImageUsageFlagBits::eSampled);
     const auto to = picture_of(program.outputs()[0], words[2], vk::ImageUsageFlagBits::eStorage);
@@ -150,11 +196,12 @@ int images(const Words& words) {
     const vk::raii::CommandBuffer& commands = recorded[0];
     commands.begin({});
     change_layout(commands, *from.first.handle, Layout::eUndefined, Layout::eTransferDstOptimal,
-                  kNothing, kCopyWrites);
+                  kNothing, kCopyWrites, from.second.imageSubresource.aspectMask);
     commands.copyBufferToImage(*given.handle, *from.first.handle, Layout::eTransferDstOptimal,
                                from.second);
     change_layout(commands, *from.first.handle, Layout::eTransferDstOptimal,
-                  Layout::eShaderReadOnlyOptimal, kCopyWrites, vgf::kInputs);
+                  Layout::eShaderReadOnlyOptimal, kCopyWrites, vgf::kInputs,
+                  from.second.imageSubresource.aspectMask);
     change_layout(commands, *to.first.handle, Layout::eUndefined, Layout::eGeneral, kNothing,
                   vgf::kOutputs);
     program.record(*commands, 0);
@@ -166,6 +213,66 @@ int images(const Words& words) {
     commands.end();
     app.submit_and_wait(recorded);
     write(words[5], Bytes(taken.mapped, taken.mapped + texels.size() * 4));
+    return 0;
+}
+
+/// Frames in which one output is an input of the next one. From frame RESTART on they start again;
+/// an INITIAL file is what states start with. The state of the last frame is written, too.
+int states(const Words& words) {
+    const Bytes file = read(words[0]);
+    const Application app("none");
+    vgf::ProgramOptions options;
+    options.frames_in_flight = static_cast<uint32_t>(std::stoul(words[3]));
+    options.states = {{words[1], words[2]}};
+    const vgf::MemoryUse needed =
+        vgf::Program::memory_needed(file.data(), file.size(), app.adopted(), options);
+    vgf::Program program(file.data(), file.size(), app.adopted(), options);
+    if (needed.work != program.memory().work || needed.outputs != program.memory().outputs) {
+        throw vgf::Error("the program needs other memory than it has");
+    }
+    const Bytes given = read(words[5]);
+    const size_t bytes = given.size() / options.frames_in_flight;
+    const bool has_initial = words.size() > 8;
+    const auto initial = app.buffer(bytes);
+    if (has_initial) std::memcpy(initial.mapped, read(words[8]).data(), bytes);
+    std::vector<Application::Buffer> memory;
+    const auto commands = app.commands(options.frames_in_flight);
+    const auto buffer = [&]() -> const Application::Buffer& {
+        memory.push_back(app.buffer(bytes));
+        return memory.back();
+    };
+    const auto bind = [&](uint32_t frame, bool outputs) {
+        const auto& infos = outputs ? program.outputs() : program.inputs();
+        for (size_t i = 0; i < infos.size(); ++i) {
+            const bool state = infos[i].name == (outputs ? words[1] : words[2]);
+            if (state && (outputs ? frame + 1 != options.frames_in_flight : !has_initial)) continue;
+            const Application::Buffer& place = state && !outputs ? initial : buffer();
+            if (!outputs && !state) std::memcpy(place.mapped, &given[frame * bytes], bytes);
+            outputs ? program.bind_output(frame, i, *place.handle)
+                    : program.bind_input(frame, i, *place.handle);
+        }
+    };
+    for (uint32_t frame = 0; frame < options.frames_in_flight; ++frame) {
+        bind(frame, false);
+        bind(frame, true);
+        if (std::to_string(frame) == words[4]) program.restart();
+        commands[frame].begin({});
+        barrier(commands[frame], kHostWrites, vgf::kInputs);
+        program.record(*commands[frame], frame);
+        barrier(commands[frame], vgf::kOutputs, kHostReads);
+        commands[frame].end();
+    }
+    app.submit_and_wait(commands);
+    // Of each frame its input, then its outputs, of which the state is bound in the last one.
+    Bytes results;
+    size_t at = 0;
+    for (uint32_t frame = 0; frame < options.frames_in_flight; ++frame) {
+        at += 1;
+        results.insert(results.end(), memory[at].mapped, memory[at].mapped + bytes);
+        at += 1;
+    }
+    write(words[6], results);
+    write(words[7], Bytes(memory[at].mapped, memory[at].mapped + bytes));
     return 0;
 }
 
@@ -196,16 +303,6 @@ int resize(const Words& words) {
     return 0;
 }
 
-template <typename Wrong>
-void say(Wrong wrong) {
-    try {
-        wrong();
-        std::puts("no error");
-    } catch (const vgf::Error& error) {
-        std::puts(error.what());
-    }
-}
-
 int errors(const Words& words) {
     const Bytes file = read(words[0]);
     const Application app("none");
@@ -226,6 +323,122 @@ int errors(const Words& words) {
     say([&] { program.record(VK_NULL_HANDLE, 0); });
     say([&] { vgf::Program(file.data(), file.size(), app.adopted(), {0}); });
     say([&] { vgf::Device::adopt({}); });
+    vgf::Adopted old = app.adopted_info();
+    old.api_version = 0;
+    say([&] { vgf::Device::adopt(old); });
+    say([&] { program.bind_output(0, 1, *buffer.handle); });
+    return 0;
+}
+
+/// A frame with one input and one output, in buffers of an application.
+Bytes run_once(const Application& app, vgf::Program& program, const Bytes& data,
+               std::mutex* queue = nullptr) {
+    const auto from = app.buffer(data.size());
+    std::memcpy(from.mapped, data.data(), data.size());
+    const auto to = app.buffer((program.outputs()[0].bytes + 3) / 4 * 4);
+    program.bind_input(0, 0, *from.handle);
+    program.bind_output(0, 0, *to.handle);
+    const auto pool = app.pool();
+    const auto recorded = app.commands(1, *pool);
+    recorded[0].begin({});
+    barrier(recorded[0], kHostWrites, vgf::kInputs);
+    program.record(*recorded[0], 0);
+    barrier(recorded[0], vgf::kOutputs, kHostReads);
+    recorded[0].end();
+    std::mutex alone;
+    const std::lock_guard<std::mutex> lock(queue != nullptr ? *queue : alone);
+    app.submit_and_wait(recorded);
+    return {to.mapped, to.mapped + program.outputs()[0].bytes};
+}
+
+/// A device that is lost in each call that may lose it, and another in its place.
+int lost(const Words& words) {
+    const Bytes file = read(words[0]);
+    for (const char* call : {"vkCreateComputePipelines", "vkQueueSubmit", "vkWaitForFences"}) {
+        const Application app("staged");
+        stand_in::lost = call;
+        try {
+            const vgf::Program program(file.data(), file.size(), app.adopted(), {});
+            std::puts("no error");
+        } catch (const vgf::Error& error) {
+            std::printf("%d %d %s\n", error.is_device_lost() ? 1 : 0, error.vulkan_result(),
+                        error.what());
+        }
+        arm_vgf_adopt_info info = app.adopt_info();
+        arm_vgf_adopted* const device = arm_vgf_adopt(&info);
+        const bool opened =
+            arm_vgf_program_open(file.data(), file.size(), device, nullptr) != nullptr;
+        std::printf("%d %d\n", opened ? 1 : 0, arm_vgf_last_result());
+        arm_vgf_adopted_close(device);
+        arm_vgf_adopt(nullptr);
+        std::printf("%d\n", arm_vgf_last_result());
+        stand_in::lost = "";
+    }
+    const Application app("staged");
+    vgf::Program program(file.data(), file.size(), app.adopted(), {});
+    write(words[2], run_once(app, program, read(words[1])));
+    return 0;
+}
+
+/// A child of this process destroys what the parent has, which then goes on.
+int forked(const Words& words) {
+    const Bytes file = read(words[0]);
+    const Application app("none");
+    auto program = std::make_unique<vgf::Program>(file.data(), file.size(), app.adopted(),
+                                                  vgf::ProgramOptions{});
+    auto device = std::make_unique<vgf::Device>(vgf::Device::adopt(app.adopted_info()));
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        program.reset();
+        device.reset();
+        std::printf("destroyed %d\n", stand_in::destroyed.load());
+        std::fflush(stdout);
+        _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    write(words[2], run_once(app, *program, read(words[1])));
+    program.reset();
+    device.reset();
+    std::puts(stand_in::destroyed != 0 ? "destroyed" : "kept");
+    return 0;
+}
+
+/// Threads that load, bind and record programs of one device; the application's queue is one.
+int threads(const Words& words) {
+    const Bytes file = read(words[0]);
+    const Application app("staged");
+    const Bytes data = read(words[1]);
+    std::vector<std::string> wrong(8);
+    std::vector<std::thread> running;
+    std::mutex queue;
+    const Bytes wanted = [&] {
+        vgf::Program program(file.data(), file.size(), app.adopted(), {});
+        return run_once(app, program, data);
+    }();
+    for (std::string& text : wrong) {
+        running.emplace_back([&] {
+            try {
+                for (int round = 0; round < 3; ++round) {
+                    std::unique_ptr<vgf::Program> program;
+                    {
+                        // What loading submits, nobody else submits meanwhile.
+                        const std::lock_guard<std::mutex> lock(queue);
+                        program = std::make_unique<vgf::Program>(
+                            file.data(), file.size(), app.adopted(), vgf::ProgramOptions{});
+                    }
+                    if (run_once(app, *program, data, &queue) != wanted) text = "other bits";
+                }
+            } catch (const std::exception& error) {
+                text = error.what();
+            }
+        });
+    }
+    for (std::thread& one : running) one.join();
+    for (const std::string& text : wrong) {
+        if (!text.empty()) throw vgf::Error(text);
+    }
+    write(words[2], wanted);
     return 0;
 }
 
@@ -233,6 +446,8 @@ int errors(const Words& words) {
 /// how much memory there is in use after each quarter.
 int many(const Words& words) {
     const Bytes file = read(words[0]);
+    // Without commands, what a recording takes is the library's alone.
+    stand_in::no_commands = words.size() > 2;
     const Application app("none");
     vgf::Program program(file.data(), file.size(), app.adopted(), {1});
     std::vector<Application::Buffer> memory;
@@ -265,6 +480,27 @@ int many(const Words& words) {
     return 0;
 }
 
+/// An allocator in C: parts of one block.
+struct Block {
+    Application::Buffer buffer;
+    size_t used = 0;
+    int parts = 0;
+    int freed = 0;
+
+    static VkResult allocate(void* user, const VkMemoryRequirements* needs, VkMemoryPropertyFlags,
+                             VkMemoryPropertyFlags, arm_vgf_allocation* made) {
+        auto& self = *static_cast<Block*>(user);
+        const size_t begin = (self.used + needs->alignment) / needs->alignment * needs->alignment;
+        self.used = begin + needs->size;
+        ++self.parts;
+        *made = {*self.buffer.memory, begin, self.buffer.mapped + begin, user};
+        return VK_SUCCESS;
+    }
+    static void free(void* user, const arm_vgf_allocation* made) {
+        if (made->own == user) ++static_cast<Block*>(user)->freed;
+    }
+};
+
 /// A frame by the C interface, and what it says of mistakes.
 int by_c(const Words& words) {
     const Bytes file = read(words[0]);
@@ -278,12 +514,30 @@ int by_c(const Words& words) {
     fails(arm_vgf_get_feature(*app.instance(), *app.physical(), loader(), VK_API_VERSION_1_3, 0,
                               &feature, &count) != 0);
     std::printf("%s of %zu\n", feature.name, count);
+    vk::PhysicalDeviceFeatures2 base;
+    const std::vector<int32_t> first{1};
+    size_t extensions = 0;
+    fails(arm_vgf_enable(*app.instance(), *app.physical(), loader(), VK_API_VERSION_1_3,
+                         first.data(), first.size(), &base, nullptr, &extensions) != 0);
+    if (!base.features.robustBufferAccess || extensions != 0) throw vgf::Error("not enabled");
+    Block block{app.buffer(size_t{1} << 20)};
     arm_vgf_adopt_info info = app.adopt_info();
+    info.allocator = &block;
+    info.allocate = Block::allocate;
+    info.free = Block::free;
     arm_vgf_adopted* const device = arm_vgf_adopt(&info);
     fails(device == nullptr);
     arm_vgf_program* const program =
         arm_vgf_program_open(file.data(), file.size(), device, nullptr);
     fails(program == nullptr);
+    arm_vgf_memory needed{};
+    arm_vgf_memory memory{};
+    needed.size = memory.size = sizeof(memory);
+    fails(arm_vgf_memory_needed(file.data(), file.size(), device, nullptr, &needed) != 0);
+    fails(arm_vgf_program_get_memory(program, &memory) != 0);
+    if (std::memcmp(&needed, &memory, sizeof(memory)) != 0 || memory.outputs == 0) {
+        throw vgf::Error("other memory is needed");
+    }
     arm_vgf_tensor input{};
     arm_vgf_tensor output{};
     input.size = output.size = sizeof(input);
@@ -293,7 +547,13 @@ int by_c(const Words& words) {
     const auto from = app.buffer(data.size());
     const auto to = app.buffer(output.bytes);
     std::memcpy(from.mapped, data.data(), data.size());
-    fails(arm_vgf_program_bind_buffer(program, 1, input.name, *from.handle, 0) != 0);
+    const int64_t* shape = nullptr;
+    size_t rank = 0;
+    fails(arm_vgf_program_resize(program, &input.shape, &input.rank, 1) != 0);
+    fails(arm_vgf_program_get_output_shape(program, 0, &shape, &rank) != 0);
+    if (rank != output.rank || shape[0] != output.shape[0]) throw vgf::Error("another shape");
+    fails(arm_vgf_program_needs_upload(program) != 0 || arm_vgf_program_restart(program) != 0);
+    fails(arm_vgf_program_bind_buffer_at(program, 1, 0, 0, *from.handle, 0) != 0);
     const auto recorded = app.commands(1);
     recorded[0].begin({});
     barrier(recorded[0], kHostWrites, vgf::kInputs);
@@ -307,14 +567,26 @@ int by_c(const Words& words) {
     info.device = nullptr;
     say(arm_vgf_adopt(&info) == nullptr ? -1 : 0);
     say(arm_vgf_program_open(nullptr, 0, device, nullptr) == nullptr ? -1 : 0);
+    say(arm_vgf_program_bind_image_at(program, 0, 1, 1, &image));
+    arm_vgf_symbol symbol{};
+    symbol.size = sizeof(symbol);
+    say(arm_vgf_program_get_symbol(program, 0, &symbol));
+    arm_vgf_program_options wrong{};
+    wrong.size = sizeof(wrong);
+    const char* const state[] = {output.name, "nothing"};
+    wrong.states = state;
+    wrong.state_count = 1;
+    say(arm_vgf_program_open(file.data(), file.size(), device, &wrong) == nullptr ? -1 : 0);
     fails(arm_vgf_program_bind_buffer(program, 1, output.name, *to.handle, 0) != 0);
     fails(arm_vgf_program_record(program, *recorded[0], 1) != 0);
     barrier(recorded[0], vgf::kOutputs, kHostReads);
     recorded[0].end();
     app.submit_and_wait(recorded);
     write(words[2], Bytes(to.mapped, to.mapped + output.bytes));
-    arm_vgf_program_close(program);
+    std::puts(arm_vgf_adopted_description(device));
     arm_vgf_adopted_close(device);
+    arm_vgf_program_close(program);
+    std::puts(block.parts != 0 && block.parts == block.freed ? "all freed" : "not freed");
     return 0;
 }
 
@@ -337,9 +609,13 @@ int main(int count, char** given) {
         const Words rest(words.begin() + 1, words.end());
         if (words[0] == "buffers") return buffers(rest);
         if (words[0] == "images") return images(rest);
+        if (words[0] == "states") return states(rest);
         if (words[0] == "resize") return resize(rest);
         if (words[0] == "errors") return errors(rest);
         if (words[0] == "many") return many(rest);
+        if (words[0] == "lost") return lost(rest);
+        if (words[0] == "forked") return forked(rest);
+        if (words[0] == "threads") return threads(rest);
         if (words[0] == "c") return by_c(rest);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "%s\n", error.what());

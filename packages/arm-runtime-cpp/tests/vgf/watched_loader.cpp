@@ -2,7 +2,8 @@
 // instances and devices are made and destroyed, which of them have robustBufferAccess, and when
 // memory is allocated and pipelines are compiled; has no function of the name WATCHED_MISSING; the
 // one named WATCHED_FAILING, of those below that can be, fails. With WATCHED_STATISTICS, devices
-// have a neural accelerator that counts: see counting_device.hpp.
+// have a neural accelerator that counts: see counting_device.hpp. While there is WATCHED_LOST, what
+// is submitted loses the device.
 #include <dlfcn.h>
 #include <vulkan/vulkan_core.h>
 
@@ -99,6 +100,12 @@ VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache cache, uin
         device, cache, count, infos, allocator, pipelines);
 }
 
+VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos,
+                           VkFence fence) {
+    if (std::getenv("WATCHED_LOST") != nullptr) return VK_ERROR_DEVICE_LOST;
+    return real<PFN_vkQueueSubmit>("vkQueueSubmit")(queue, count, infos, fence);
+}
+
 PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name);
 
 struct Watched {
@@ -122,6 +129,7 @@ bool is_watched(const char* name, PFN_vkVoidFunction& found) {
         watched("vkCreatePipelineCache", create_cache),
         watched("vkAllocateMemory", allocate_memory),
         watched("vkCreateComputePipelines", create_pipelines),
+        watched("vkQueueSubmit", submit),
         watched("vkGetDeviceProcAddr", device_function),
     };
     found = nullptr;
