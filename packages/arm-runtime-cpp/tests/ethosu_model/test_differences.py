@@ -7,6 +7,7 @@ target gives a graph that agrees. What resembles a row and is right stays right.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ import pytest
 from differences import EXACT, ROWS
 from model_library import Fault, run
 
-from arm_ethosu import EthosUCompileSpec
+from arm_ethosu import EthosUCompileSpec, comparison
 from arm_ethosu.rewrites.catalogue import ROWS as CATALOGUE
 from arm_tosa_core.lowering.pipeline import legalize
+from arm_tosa_core.support.errors import MiscompiledError
 from arm_tosa_core.tosa import reference_model as reference
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Tensor
@@ -52,6 +54,13 @@ def test_difference(name: str, model: Path) -> None:
     assert result is not None
     np.testing.assert_array_equal(result, wanted.reshape(-1))
     assert np.abs(wanted.astype(np.int64) - expected).max() <= row.off
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if re.match("outer .* of one of two views", name)])
+def test_operands_in_the_shape_of_another_view_are_seen(name: str) -> None:
+    row = ROWS[name]
+    with pytest.raises(MiscompiledError, match=r"operands \(height, width, depth\) .*, right is"):
+        graphs.compile_graph(graphs.build(row.make), row.accelerator, compile=comparison.compile)
 
 
 class _Applied(Observer):

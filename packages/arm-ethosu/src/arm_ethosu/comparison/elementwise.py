@@ -1,10 +1,12 @@
 """Shapes in which elementwise operators read their operands, which are repeated along the axes that they lack.
 
-Vela may take results in other shapes, or compute them in parts: what such kernels read is seen in ``memory`` alone.
+Vela may take results in other shapes, or compute them in parts: what such kernels read is seen in ``memory`` alone. Of
+Ethos-U55 and U65, which repeat one operand, it writes the other as often as needed before the kernel reads it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ..accelerators import Family
@@ -22,12 +24,14 @@ def operand_difference(kernels: Sequence[Owned], family: Family) -> Difference |
         op = each.op
         if op is None or op.name not in _OPERATORS or each.command.code != r.ELEMENTWISE:
             continue
-        if computed(each.command) != _size(op.output.shape):
+        whole = computed(each.command)
+        if whole != _size(op.output.shape):
             continue
         maps = inputs(each.command, family == "u85")
-        written = sorted((1, 1, 1) if stored.storage == r.NOWHERE else stored.size for stored in maps)
-        right = sorted(size for tensor in op.inputs[:2] if (size := _size(tensor.shape)) is not None)
-        if len(written) == len(right) == 2 and written != right:
+        written = [(1, 1, 1) if stored.storage == r.NOWHERE else stored.size for stored in maps]
+        right = [size for tensor in op.inputs[:2] if (size := _size(tensor.shape)) is not None]
+        repeated = Counter(size for size in written if size != whole)
+        if len(written) == len(right) == 2 and repeated - Counter(right):
             return Difference(op, "operands (height, width, depth)", f"{written}", f"{right}")
     return None
 
