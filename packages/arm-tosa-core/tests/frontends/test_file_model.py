@@ -95,3 +95,27 @@ def test_open_sizes(
 def test_refusals_name_the_operator(node: FileNode, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         FileModel(graph(node), ROWS, "net.onnx")
+
+
+@ROWS.row("Same")
+def same(node: FileNode, x: torch.Tensor) -> torch.Tensor:
+    return x
+
+
+@ROWS.row("Add")
+def add(node: FileNode, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x + y
+
+
+def test_states_hand_on_what_they_were_before_the_call() -> None:
+    nodes = (
+        FileNode("a", "Same", ("first",), ("one",), 1),
+        FileNode("b", "Same", ("second",), ("two",), 2),
+        FileNode("c", "Add", ("one", "x"), ("sum",), 3),
+    )
+    states = {"first": torch.tensor([0.0]), "second": torch.tensor([1.0])}
+    inputs = (FileInput("x", (1,), torch.float32),)
+    line = FileGraph(inputs, ("one", "two"), nodes, {}, states, {"first": "sum", "second": "one"})
+    x = torch.tensor([5.0])
+    for model in (FileModel(line, ROWS, "net.tflite"), FileModel(line, ROWS, "net.tflite").export().module()):
+        assert [[y.item() for y in model(x)] for _ in range(3)] == [[0, 1], [5, 0], [10, 5]]

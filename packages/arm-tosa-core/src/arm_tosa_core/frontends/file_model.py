@@ -187,6 +187,8 @@ class FileModel(nn.Module):
         """The outputs of the file, in its order."""
         values: dict[str, Tensor | None] = {"": None}
         values.update({name: self.get_buffer(place) for name, place in self._places.items()})
+        # Operators and outputs have what a state was before this call, which views of its buffer would not keep.
+        values.update({state: _tensor(values[state]).clone() for state in self._writes})
         values.update(zip((one.name for one in self.inputs), inputs, strict=True))
         for attribute, node, reads in self._operators:
             results = getattr(self, attribute)(*(values[name] for name in reads))
