@@ -39,6 +39,39 @@ def test_an_integer_network_is_compiled_whole_and_runs_as_its_program(target: st
         assert (got[0].int() - wanted[0].int()).abs().max() <= 1  # a sum that lies in the middle of two integers
 
 
+def convolution(dtype: torch.dtype, offset: int) -> G:
+    """A convolution and a pool; all integers have an offset."""
+    numbers = torch.Generator().manual_seed(0)
+    weight = torch.randint(-127, 128, (4, 3, 3, 2), generator=numbers) + offset
+    tensors = {
+        "x": T((1, 6, 6, 2), dtype, (0.02,), (3 + offset,)),
+        "w": T(weight.to(dtype), scale=(0.002,), zero=(offset,)),
+        "b": T(torch.tensor([100, -200, 300, 0], dtype=torch.int32)),
+        "c": T((1, 6, 6, 4), dtype, (0.03,), (-50 + offset,)),
+        "y": T((1, 2, 2, 4), dtype, (0.03,), (-50 + offset,)),
+    }
+    operators = [
+        Op("CONV_2D", ["x", "w", "b"], ["c"], {"stride_h": 1, "stride_w": 1}),
+        Op("MAX_POOL_2D", ["c"], ["y"], {"stride_h": 3, "stride_w": 3, "height": 3, "width": 3}),
+    ]
+    return G(tensors, operators, ["x"], ["y"])
+
+
+@pytest.mark.parametrize("target", ["ethos-u55-128", "ethos-u85-256"])
+def test_unsigned_integers_are_signed_ones_with_an_offset(target: str, tmp_path: Path) -> None:
+    signed = load_model(saved(tmp_path, convolution(torch.int8, 0)))
+    unsigned = load_model(saved(tmp_path, convolution(torch.uint8, 128)))
+    x = torch.randint(-128, 128, (1, 6, 6, 2), generator=torch.Generator().manual_seed(1))
+    (wanted,) = signed.module()(x.to(torch.int8))
+    (made,) = unsigned.module()((x + 128).to(torch.uint8))
+    assert made.dtype == torch.uint8 and wanted.unique().numel() > 8
+    torch.testing.assert_close(made.int() - 128, wanted.int(), rtol=0, atol=0)
+    run = Execution(unsigned, EthosUCompileSpec(target).target())
+    assert left_outside(run.program, run.analysis) == {}
+    (got,) = run.run([(x + 128).to(torch.uint8)])
+    assert (got.int() - made.int()).abs().max() <= 1
+
+
 def test_uneven_padding_of_a_sum_is_the_convolution_s(tmp_path: Path) -> None:
     """SAME pads by one more at the end; a copy of the image for it took a tenth of a ResNet's cycles."""
     weight = T(torch.ones(4, 3, 3, 2, dtype=torch.int8), scale=(0.01,))
