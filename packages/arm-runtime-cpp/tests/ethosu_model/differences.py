@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from graphs import I8, I16, I32, I48, Make, Maker
+from graphs import I8, I16, I32, I48, U8, Make, Maker
 
 from arm_tosa_core.tosa.ir import DType, Tensor
 
@@ -27,6 +27,12 @@ class Row:
     accelerator: str
     refused: bool = False
     off: int = 0
+
+
+def _unsigned_difference(m: Maker) -> Tensor:
+    difference = m.op("SUB", m.rescale(m.input(I8, 4, 6), I32, 256.0), m.rescale(m.input(I8, 4, 6), I32, 99.0))
+    flat = m.op("RESHAPE", m.rescale(difference, I8, 1 / 256), m.graph.shape((24,)))
+    return m.rescale(flat, U8, 1.0, zero_out=128)
 
 
 def _joined_reshaped(m: Maker) -> Tensor:
@@ -560,6 +566,13 @@ ROWS = {
     ),
     "CONCAT of INT32, RESHAPE, then RESCALE": Row(_joined_reshaped, "ethos-u55-128"),
     "SLICE of INT32, then RESCALE": Row(_sliced_product, "ethos-u55-128"),
+    "RESCALE, then unsigned": Row(
+        lambda m: m.rescale(m.rescale(m.input(I8, *_SHAPE), I8, 1.7), U8, 1.0, zero_out=128), "ethos-u65-256"
+    ),
+    "maximum along an axis, then unsigned": Row(
+        lambda m: m.rescale(m.op("REDUCE_MAX", m.input(I8, *_SHAPE), axis=3), U8, 1.0, zero_out=128), "ethos-u85-256"
+    ),
+    "difference, RESHAPE, then unsigned": Row(_unsigned_difference, "ethos-u55-128"),
     "TILE of INT32, then RESCALE": Row(lambda m: _tiled(m, I32, 1e-2), "ethos-u65-256"),
     "CONCAT, RESCALE, then CONCAT": Row(_joined_again, "ethos-u85-256"),
     "PAD, RESCALE, then CONCAT": Row(_padded_again, "ethos-u55-256"),

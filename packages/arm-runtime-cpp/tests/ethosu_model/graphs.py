@@ -17,8 +17,8 @@ from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 
-I8, I16, I32, I48 = (getattr(DType, n) for n in ("INT8", "INT16", "INT32", "INT48"))
-_NUMPY = {I8: np.int8, I16: np.int16, I32: np.int32, I48: np.int64}
+I8, U8, I16, I32, I48 = (getattr(DType, n) for n in ("INT8", "UINT8", "INT16", "INT32", "INT48"))
+_NUMPY = {I8: np.int8, U8: np.uint8, I16: np.int16, I32: np.int32, I48: np.int64}
 
 
 class Maker:
@@ -53,6 +53,7 @@ class Maker:
             "RESCALE", x, self.const(kind, multiplier), self.const(I8, bits - exponent),
             self.const(x.dtype, [zero_in]), self.const(to, [zero_out]),
             output_dtype=to, scale32=wide, per_channel=channels > 1, rounding_mode="SINGLE_ROUND",
+            **({"output_unsigned": True} if to is U8 else {}),
         )  # fmt: skip
 
     def conv(

@@ -23,7 +23,7 @@ from .elementwise import operand_difference
 from .lookups import table_difference
 from .memory import memory_difference
 from .windows import window_difference
-from .zero_points import zero_point_difference
+from .zero_points import range_difference, zero_point_difference
 
 _FIX = (
     "this is a fault of Vela, found before the program could give wrong results: change the model at this operator, or "
@@ -78,6 +78,7 @@ def difference(tosa: bytes, graph: Graph, arrays: Arrays, debug_db: str, acceler
         port_difference(said, arrays, graph)
         or window_difference(kernels)
         or zero_point_difference(kernels)
+        or range_difference(kernels)
         or operand_difference(kernels, family_of(accelerator))
         or memory_difference(arrays, commands, kernels, Lifetimes(said, graph, kernels), family_of(accelerator))
         or table_difference(arrays, commands, kernels, accelerator)

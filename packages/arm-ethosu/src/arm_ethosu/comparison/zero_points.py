@@ -1,4 +1,4 @@
-"""Zero points of what convolutions and pools read, and of what is rescaled."""
+"""Zero points of what convolutions and pools read, and of what is rescaled; the range of unsigned results."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ def zero_point_difference(kernels: Sequence[Owned]) -> Difference | None:
             if written != right:
                 what = "zero point of the input" if register == r.IFM_ZERO_POINT else "zero point of the result"
                 return Difference(op, what, f"{written}", f"{right}")
+    return None
+
+
+def range_difference(kernels: Sequence[Owned]) -> Difference | None:
+    """The first RESCALE to UINT8 whose results saturate before the ends of the type."""
+    for each in kernels:
+        op = each.last
+        if op is None or op.name != "RESCALE" or not op.attrs.get("output_unsigned") or op.output.dtype.bits != 8:
+            continue
+        ends = each.command.get(r.ACTIVATION_MIN, 0), each.command.get(r.ACTIVATION_MAX, 0)
+        if ends != (0, 255):
+            return Difference(op, "range of the result", f"{ends[0]} to {ends[1]}", "0 to 255")
     return None
 
 

@@ -52,7 +52,7 @@ from .padding import PADDING_APART, PADDING_IN_KERNEL, POOL_APART
 from .pools_of_long_strides import ROWS_OF_WINDOWS
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
 from .reduce_max_of_matmul import MAXIMUM_U85
-from .rescale import CAST_TO_INT32, ONE_RESCALE, RESIZED_U55, SCALES_OF_PARTS
+from .rescale import CAST_TO_INT32, ONE_RESCALE, RESIZED_U55, SCALES_OF_PARTS, UNSIGNED_APART
 from .resize_as_conv2d import RESIZE_AS_CONVOLUTIONS
 from .slices import POOL_OF_SLICE, SLICE_OF_VIEW
 from .table_lookups import ACTIVATION_FIRST, ONE_TABLE
@@ -173,6 +173,7 @@ ROWS: tuple[Row, ...] = (
     _workaround(SHIFTED, ALL),
     _workaround(FLOORED, SMALL),
     _workaround(SCALES_OF_PARTS, ALL),
+    _workaround(UNSIGNED_APART, ALL),
     _workaround(ACTIVATION_FIRST, ALL),
     _workaround(RESCALE_AS_CAST, ALL),
     _workaround(BROADCAST_INT32, ALL),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,31 @@ def _not_resized(match: Match) -> str | None:
     return "there are zero points" if any(z.data is None or z.data.any() for z in op.inputs[3:5]) else None
 
 
+def _other_zeros(match: Match) -> Mapping[int, Tensor]:
+    """A RESCALE by 1 from INT8 to UINT8 has other zero points, by as much, than the operator before it.
+
+    Where they are the same, Vela makes one operation of the two, which saturates to what is in both types, 0 to 127.
+    """
+    op, graph = match.op, match.graph
+    zeros, producer = {0}, op.inputs[0].producer
+    while producer is not None and producer.name in _HANDED_ON:
+        producer = producer.inputs[0].producer
+    if producer is not None and producer.name == "RESCALE" and producer.inputs[4].data is not None:
+        zeros.add(int(producer.inputs[4].data.item()))
+    shift = next(zero for zero in (1, 2) if zero not in zeros)
+    moved = {3: (shift, np.int8, DType.INT8), 4: (128 + shift, np.uint8, DType.UINT8)}
+    return {place: graph.constant(np.array([zero], kind), dtype) for place, (zero, kind, dtype) in moved.items()}
+
+
+def _has_other_zeros(match: Match) -> str | None:
+    zero_in, zero_out = (zero.data for zero in match.op.inputs[3:5])
+    if zero_in is None or zero_out is None or zero_in.any() or int(zero_out.item()) != 1 << 7:
+        return "it has other zero points"
+    return None
+
+
+_HANDED_ON = {*VIEWS, *ASSEMBLED, "CLAMP", "MAX_POOL2D", "REVERSE", "TRANSPOSE"}
+_TO_UNSIGNED = Pattern("RESCALE", {0: Pattern(dtype=DType.INT8)}, attrs={"output_unsigned": True}, where=is_by_one)
 _OF_RESCALE = Pattern("RESCALE", {0: Pattern("RESCALE", name="inner", alone=True)})
 _OF_PARTS = Pattern("RESCALE", {0: Pattern("|".join(ASSEMBLED), dtype=POOLABLE)}, attrs={"per_channel": True})
 _OF_NARROW = Pattern(
@@ -108,3 +134,4 @@ RESIZED_U55 = copied(
     "What a RESIZE made goes through a pool before a RESCALE by 1 gives it the other of 8 and 16 bits.",
     _not_resized,
 )
+UNSIGNED_APART = pattern_rewrite("unsigned_apart", Stage.LEGALIZE, _TO_UNSIGNED, _other_zeros, _has_other_zeros)
