@@ -45,6 +45,7 @@ Handle& checked(Handle* handle, const char* what) {
     return *handle;
 }
 
+// NOLINTNEXTLINE(misc-const-correctness): as vgf::Allocator has it
 VkResult allocate(void* user, const VkMemoryRequirements* needs, VkMemoryPropertyFlags required,
                   VkMemoryPropertyFlags preferred, vgf::Allocation* made) {
     const auto& own = *static_cast<const CAllocator*>(user);
@@ -54,6 +55,7 @@ VkResult allocate(void* user, const VkMemoryRequirements* needs, VkMemoryPropert
     return result;
 }
 
+// NOLINTNEXTLINE(misc-const-correctness): as vgf::Allocator has it
 void free_part(void* user, const vgf::Allocation* made) {
     const auto& own = *static_cast<const CAllocator*>(user);
     const arm_vgf_allocation given{made->memory, made->offset, made->mapped, made->own};

@@ -11,18 +11,18 @@ namespace {
 
 constexpr const char* kAnyFormat = "shaderStorageImageWriteWithoutFormat";
 
-#define UNORM(bits, count, name, storage, written)                              \
-    PortFormat {                                                                \
-        VK_FORMAT_##name##_UNORM, #name "_UNORM", count, DataType::kUInt##bits, \
-            (1U << (bits)) - 1, storage, written, false                         \
+#define UNORM(bits, count, name, storage, written)                                    \
+    PortFormat {                                                                      \
+        #name "_UNORM", VK_FORMAT_##name##_UNORM, count, (1U << (bits)) - 1, storage, \
+            DataType::kUInt##bits, written, false                                     \
     }
-#define SNORM(bits, count, name, storage, written)                             \
-    PortFormat {                                                               \
-        VK_FORMAT_##name##_SNORM, #name "_SNORM", count, DataType::kInt##bits, \
-            (1U << ((bits) - 1)) - 1, storage, written, false                  \
+#define SNORM(bits, count, name, storage, written)                                          \
+    PortFormat {                                                                            \
+        #name "_SNORM", VK_FORMAT_##name##_SNORM, count, (1U << ((bits) - 1)) - 1, storage, \
+            DataType::kInt##bits, written, false                                            \
     }
 #define FLOATS(count, name, storage, written, depth) \
-    PortFormat { VK_FORMAT_##name, #name, count, DataType::kFloat32, 0, storage, written, depth }
+    PortFormat { #name, VK_FORMAT_##name, count, 0, storage, DataType::kFloat32, written, depth }
 constexpr PortFormat kFormats[] = {
     UNORM(8, 1, R8, 0, true),
     UNORM(8, 2, R8G8, 0, true),

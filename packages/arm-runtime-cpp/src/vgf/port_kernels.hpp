@@ -15,12 +15,12 @@ class Device;
 
 /// A format of images that inputs are read from, or outputs are written to.
 struct PortFormat {
-    VkFormat format;
     const char* name;
+    VkFormat format;
     uint32_t channels;
-    DataType number;          ///< of an integer tensor with the texels' numbers; or kFloat32: none
     float scale;              ///< the number of a texel of 1
     uint32_t storage_format;  ///< spv::ImageFormat, of outputs on every device; 0: see `written`
+    DataType number;          ///< of an integer tensor with the texels' numbers; or kFloat32: none
     bool written;             ///< an output, with shaderStorageImageWriteWithoutFormat at least
     bool depth;
 };
