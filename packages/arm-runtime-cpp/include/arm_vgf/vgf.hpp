@@ -20,8 +20,8 @@
 // one Device, of which one waits for the other. There is no global state: the library knows of a
 // device what `adopt` is told, and opens no loader of its own.
 //
-// Errors are exceptions of the class Error, with a text alone; after one, a Program is as it was
-// before.
+// Errors are exceptions of the class Error: a text, and the VkResult of a call that failed. After
+// one, a Program is as it was before.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -173,10 +173,8 @@ enum class Channels : uint8_t {
 /// level and one layer. Its width and height are the tensor's.
 ///
 /// Inputs are read as sampled images (VK_IMAGE_USAGE_SAMPLED_BIT) in SHADER_READ_ONLY_OPTIMAL or
-/// GENERAL, of these formats with 1, 2 or 4 channels: UNORM and SNORM of 8 and 16 bits, SFLOAT of
-/// 16 and 32 bits, and B8G8R8A8_UNORM. Outputs are written as storage images
-/// (VK_IMAGE_USAGE_STORAGE_BIT) in GENERAL: R8G8B8A8_UNORM, R8G8B8A8_SNORM, R16G16B16A16_SFLOAT,
-/// R32G32B32A32_SFLOAT, R32_SFLOAT.
+/// GENERAL, outputs are written as storage images (VK_IMAGE_USAGE_STORAGE_BIT) in GENERAL. The page
+/// "VGF in your renderer" has the formats, and the layouts of images of depth.
 ///
 /// A tensor of float16, bfloat16 or float32 has the values that a shader reads. A tensor of uint8,
 /// int8, uint16 or int16 takes UNORM or SNORM of its width and sign: its numbers are those of the
