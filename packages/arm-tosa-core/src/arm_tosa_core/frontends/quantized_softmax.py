@@ -51,4 +51,7 @@ def narrow(x: Tensor, scale: float, zero: int) -> Tensor:
 def _rounded(x: Tensor, scale: float, zero: int, dtype: torch.dtype) -> Tensor:
     ends = torch.iinfo(dtype)
     integers = torch.ops.quantized_decomposed.quantize_per_tensor(x, scale, zero, ends.min, ends.max, dtype)
-    return torch.ops.quantized_decomposed.dequantize_per_tensor(integers, scale, zero, ends.min, ends.max, dtype)  # type: ignore[no-any-return]
+    made: Tensor = torch.ops.quantized_decomposed.dequantize_per_tensor(
+        integers, scale, zero, ends.min, ends.max, dtype
+    )
+    return made

@@ -55,13 +55,17 @@ def choose(node: FileNode, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
 @ROWS.row("quantize")
 def quantize(node: FileNode, x: Tensor) -> Tensor:
     low, high, dtype = node["low"], node["high"], node["dtype"]
-    return torch.ops.quantized_decomposed.quantize_per_tensor(x, node["scale"], node["zero"], low, high, dtype)  # type: ignore[no-any-return]
+    made: Tensor = torch.ops.quantized_decomposed.quantize_per_tensor(x, node["scale"], node["zero"], low, high, dtype)
+    return made
 
 
 @ROWS.row("dequantize", folds=False)
 def dequantize(node: FileNode, x: Tensor, scales: Tensor | None = None, zeros: Tensor | None = None) -> Tensor:
     low, high, dtype = node["low"], node["high"], x.dtype
     quantized = torch.ops.quantized_decomposed
-    if scales is None:
-        return quantized.dequantize_per_tensor(x, node["scale"], node["zero"], low, high, dtype)  # type: ignore[no-any-return]
-    return quantized.dequantize_per_channel(x, scales, zeros, node["axis"], low, high, dtype)  # type: ignore[no-any-return]
+    made: Tensor = (
+        quantized.dequantize_per_tensor(x, node["scale"], node["zero"], low, high, dtype)
+        if scales is None
+        else quantized.dequantize_per_channel(x, scales, zeros, node["axis"], low, high, dtype)
+    )
+    return made
