@@ -406,3 +406,13 @@ def test_scales_that_are_none_are_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "t.onnx").write_bytes(proto.SerializeToString())
     with pytest.raises(UsageError, match=why):
         load_model(tmp_path / "t.onnx")
+
+
+def test_an_index_beyond_the_depth_has_no_place(tmp_path: Path) -> None:
+    """Unlike ONNX's evaluator, which wraps it round."""
+    node = helper.make_node("OneHot", ["i", "depth", "values"], ["y"])
+    proto = model(node, inputs={}, constants={"i": [5, -4, 1, -1], "depth": [3], "values": [2, 7]})
+    path = tmp_path / "net.onnx"
+    path.write_bytes(proto.SerializeToString())
+    (made,) = file_model(path)()
+    assert made.tolist() == [[2, 2, 2], [2, 2, 2], [2, 7, 2], [2, 2, 7]]

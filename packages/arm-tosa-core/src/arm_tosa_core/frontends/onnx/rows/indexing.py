@@ -111,7 +111,8 @@ def scatter_nd(node: FileNode, x: Tensor, indices: Tensor, updates: Tensor) -> T
 def one_hot(node: FileNode, indices: Tensor, depth: Any, values: Any) -> Tensor:
     count, (off, on) = int(listed(depth)[0]), values
     axis = axis_of(node["axis"], indices.dim() + 1)
-    places = torch.remainder(indices.to(torch.int64), count).unsqueeze(axis)
+    places = indices.to(torch.int64).unsqueeze(axis)
+    places = torch.where(places < 0, places + count, places)  # one beyond the depth has no place
     hits = places == torch.arange(count, device=places.device).reshape(
         [-1 if i == axis else 1 for i in range(places.dim())]
     )

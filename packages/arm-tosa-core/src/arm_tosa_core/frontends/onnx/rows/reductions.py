@@ -14,7 +14,7 @@ from .table import ROWS, axis_of, is_float, listed, require
 
 def _product(x: Tensor, axes: list[int], keep: bool) -> Tensor:
     for axis in sorted(axes, reverse=True):
-        x = x.prod(axis, keepdim=keep)
+        x = x.prod(axis, keepdim=keep, dtype=x.dtype)
     return x
 
 
