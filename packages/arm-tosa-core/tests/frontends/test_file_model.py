@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from arm_tosa_core import UsageError
-from arm_tosa_core.frontends.file_model import FileGraph, FileInput, FileModel, FileNode, Rows
+from arm_tosa_core.frontends.file_inputs import FileInput
+from arm_tosa_core.frontends.file_model import FileGraph, FileModel, FileNode, Rows
 from arm_tosa_core.lowering.exported_program import module_path, source_line
 
 ROWS = Rows()

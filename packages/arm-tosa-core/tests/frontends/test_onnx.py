@@ -16,6 +16,7 @@ from torch import nn
 
 from arm_tosa_core import UsageError, load_model
 from arm_tosa_core.lowering.exported_program import module_path, source_line
+from arm_tosa_core.support.errors import DefaultInputWarning
 
 N = helper.make_node
 R = np.random.default_rng(0)
@@ -127,6 +128,86 @@ def test_it_computes_what_onnx_does(name: str, tmp_path: Path) -> None:
     agreed(model(*nodes, inputs=inputs, constants=constants), tmp_path / "t.onnx")
 
 
+#: What ONNX Runtime 1.32 computes: a node, its opset, what it reads (``x``, then constants), what it makes.
+COMPUTED: dict[str, tuple[onnx.NodeProto, int, list[Any], list[Any]]] = {
+    "of equal numbers the first": (
+        N("TopK", ["x", "k"], ["y", "i"]),
+        17,
+        [[1, 3, 3, 0, 5, 3, 0], [4]],
+        [[5, 3, 3, 3], [4, 1, 2, 5]],
+    ),
+    "of equal numbers the first, smallest": (
+        N("TopK", ["x", "k"], ["y", "i"], largest=0),
+        17,
+        [[3, 1, 0, 0, 5, 0], [4]],
+        [[0, 0, 0, 1], [2, 3, 5, 1]],
+    ),
+    "of equal numbers the first alone": (N("TopK", ["x", "k"], ["y", "i"]), 17, [[1, 3, 3], [1]], [[3], [1]]),
+    "bias without weight": (
+        N("Gemm", ["x", "w", "b"], ["y"], beta=0.0),
+        17,
+        [[[1, 2]], [[1.0], [1.0]], [np.inf]],
+        [[[3]]],
+    ),
+    "wrapped after it is cut": (
+        N("Pad", ["x", "p"], ["y"], mode="wrap"),
+        19,
+        [[0, 1, 2, 3], [-1, 3]],
+        [[1, 2, 3, 1, 2, 3]],
+    ),
+    "mirrored after it is cut": (
+        N("Pad", ["x", "p"], ["y"], mode="reflect"),
+        19,
+        [[0, 1, 2, 3], [-1, 1]],
+        [[1, 2, 3, 2]],
+    ),
+    "a sum of one number": (N("ReduceSumSquare", ["x"], ["y"]), 13, [3], [9]),
+    "smaller by nearest, as opset 10 has it": (
+        N("Resize", ["x", "s"], ["y"], mode="nearest"),
+        10,
+        [[[0, 1, 2, 3, 4]], [1.0, 0.6]],
+        [[[0, 2, 4]]],
+    ),
+    "places in float32": (
+        N(
+            "Resize",
+            ["x", "", "s"],
+            ["y"],
+            mode="nearest",
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode="floor",
+        ),
+        18,
+        [[0, 1, 2, 3, 4, 5, 6], [0.6]],
+        [[0, 1, 3, 5]],
+    ),
+    "sizes in float32": (
+        N(
+            "Resize",
+            ["x", "", "s"],
+            ["y"],
+            mode="nearest",
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode="floor",
+        ),
+        18,
+        [list(range(10)), [0.7]],
+        [[0, 1, 2, 4, 5, 7, 8]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_it_computes_what_onnx_runtime_does(name: str, tmp_path: Path) -> None:
+    node, opset, (x, *constants), wanted = COMPUTED[name]
+    x = torch.tensor(x, dtype=torch.float32)
+    named = dict(zip([one for one in node.input[1:] if one], constants, strict=True))
+    proto = model(node, inputs={"x": x.shape}, constants=named, outputs=list(node.output), opset=opset)
+    (tmp_path / "t.onnx").write_bytes(proto.SerializeToString())
+    made = load_model(tmp_path / "t.onnx").module()(x)
+    assert [one.tolist() for one in made] == wanted
+
+
 @pytest.mark.parametrize(("opset", "axes"), [(9, (1, 2)), (12, (1, 2)), (13, (1,)), (21, (1,))])
 def test_softmax_of_old_files_covers_all_axes_behind(opset: int, axes: tuple[int, ...], tmp_path: Path) -> None:
     """Of ONNX's evaluator and ours, only ours knows the old meaning."""
@@ -205,6 +286,47 @@ def test_open_sizes_are_asked_for(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--input-shape x=Nx3xNxN with numbers for N"):
         load_model(path)
     assert load_model(path, input_shapes={"x": (2, 3, 8, 8)}).module()(torch.ones(2, 3, 8, 8))[0].shape == (2, 3, 8, 8)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["self"], ["class", "_class"], ["a.b", "a_b", "a/b"], ["1", "_1"], ["args", "kwargs"], ["forward"], ["b_w"]],
+)
+def test_inputs_may_have_any_name(names: list[str], tmp_path: Path) -> None:
+    nodes = [N("Sum", names, ["s"]), N("Add", ["s", "w"], ["y"])]
+    proto = model(*nodes, inputs=dict.fromkeys(names, (2, 3)), constants={"w": weights(3)})
+    agreed(proto, tmp_path / "t.onnx")
+
+
+def test_a_size_of_0_is_no_open_one(tmp_path: Path) -> None:
+    (tmp_path / "t.onnx").write_bytes(model(N("Relu", ["x"], ["y"]), inputs={"x": (0, 3)}).SerializeToString())
+    assert load_model(tmp_path / "t.onnx").module()(torch.ones(0, 3))[0].shape == (0, 3)
+
+
+def test_what_nobody_can_read_is_left_out(tmp_path: Path) -> None:
+    nodes = [N("Constant", [], [""], value_float=1.0), N("Sigmoid", ["x"], []), N("Relu", ["x"], ["y"])]
+    (tmp_path / "t.onnx").write_bytes(model(*nodes, inputs=ROWS).SerializeToString())
+    assert load_model(tmp_path / "t.onnx").module()(torch.ones(3, 5))[0].tolist() == [[1.0] * 5] * 3
+
+
+def _with_default(ir_version: int) -> onnx.ModelProto:
+    proto = model(N("Add", ["x", "w"], ["y"]), inputs={"x": (2,), "w": (2,)}, constants={"w": [3.0, 4.0]})
+    proto.ir_version = ir_version
+    return proto
+
+
+def test_an_input_with_a_default_is_a_constant_and_said_to_be(tmp_path: Path) -> None:
+    path, x = tmp_path / "t.onnx", torch.ones(2)
+    path.write_bytes(_with_default(10).SerializeToString())
+    with pytest.warns(DefaultInputWarning, match=r"constants of the program: w\. To keep .*--input-shape w=2"):
+        assert load_model(path).module()(x)[0].tolist() == [4.0, 5.0]
+    assert load_model(path, input_shapes={"w": (2,)}).module()(x, x)[0].tolist() == [2.0, 2.0]
+
+
+def test_initializers_of_old_files_are_constants(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    (tmp_path / "t.onnx").write_bytes(_with_default(3).SerializeToString())
+    assert load_model(tmp_path / "t.onnx").module()(torch.ones(2))[0].tolist() == [4.0, 5.0]
+    assert not [one for one in recwarn if issubclass(one.category, DefaultInputWarning)]
 
 
 def _with(change: Callable[[onnx.ModelProto], Any]) -> onnx.ModelProto:
@@ -300,6 +422,14 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
     "data that is too short": (_external("net.onnx", length="288", offset="9999"), "has 288 bytes in .*, which has 0"),
     "data at no place": (_external("net.onnx", offset="x"), "is no place"),
     "data before the file": (_external("net.onnx", offset="-1"), "is no place|cannot be read"),
+    "a mean of integers": (
+        model(N("Cast", ["x"], ["i"], to=7), N("ReduceL2", ["i"], ["y"], name="norm"), inputs={"x": (2, 3)}),
+        "ReduceL2 'norm': it reduces integers to numbers that are none; cast them to float before it",
+    ),
+    "a bound that is no number": (
+        model(N("Clip", ["x", "low"], ["y"], name="c"), inputs={"x": (2,)}, constants={"low": np.float32(np.nan)}),
+        "Clip 'c': a bound of it is NaN",
+    ),
     "windows that do not fit": (
         _with(lambda p: p.graph.node[0].attribute.add(name="pads", type=7, ints=[1])),
         "Conv 'stem': its strides",

@@ -60,6 +60,7 @@ def _result(case: TestCase, path: Path, *, constants: bool) -> str:
     if constants:
         for name, array in list(zip(names, inputs, strict=True))[1:]:
             proto.graph.initializer.append(numpy_helper.from_array(array, name))
+        del proto.graph.input[1:]
     path.write_bytes(proto.SerializeToString())
     shapes = {name: array.shape for name, array in zip(names[:1] if constants else names, inputs, strict=False)}
     try:

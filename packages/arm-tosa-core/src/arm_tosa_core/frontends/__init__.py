@@ -20,13 +20,20 @@ if TYPE_CHECKING:
 FORMATS: dict[str, str] = {".onnx": ".onnx", ".tflite": ".tflite"}
 
 
-def load_model(path: str | Path, *, input_shapes: Mapping[str, Sequence[int]] | None = None) -> ExportedProgram:
+def load_model(
+    path: str | Path,
+    *,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    input_values: Mapping[str, float] | None = None,
+) -> ExportedProgram:
     """A model in a file of another framework, as a program that ``lower`` and ``quantize_program`` take.
 
     Args:
         path: an ``.onnx`` or ``.tflite`` file.
         input_shapes: sizes of inputs, by the names that the file has; needed where it leaves sizes open. A first size
-            that alone is open (the batch) is 1 without it.
+            that alone is open (the batch) is 1 without it. An input with a default (an initializer of its name) is
+            a constant, and an input of the program if its sizes are here.
+        input_values: a number for each element of an input, which the program then has as a constant.
 
     Raises:
         UsageError: the file cannot be read, is damaged or of another kind; an operator in it cannot be read, with the
@@ -43,4 +50,4 @@ def load_model(path: str | Path, *, input_shapes: Mapping[str, Sequence[int]] | 
         graph = reader.read(path)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    return FileModel(graph, reader.ROWS, file, input_shapes).export()
+    return FileModel(graph, reader.ROWS, file, input_shapes, input_values).export()

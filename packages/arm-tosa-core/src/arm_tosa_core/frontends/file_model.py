@@ -13,8 +13,6 @@ that sizes which the file computes are numbers, and ``export`` gives the program
 from __future__ import annotations
 
 import inspect
-import keyword
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,6 +22,8 @@ from torch import Tensor, nn
 from torch.export import ExportedProgram
 
 from ..support.errors import Rejected, UsageError
+from .file_inputs import FileInput, SizedInput, sized_inputs
+from .file_names import identifier
 
 #: What a row returns: its results in the order of the node's outputs; a tensor alone is the only one.
 Results = Tensor | Sequence[Tensor | None]
@@ -64,15 +64,6 @@ class FileNode:
     def get(self, attribute: str, default: Any = None) -> Any:
         """An attribute, or the default where the node has none."""
         return self.attributes.get(attribute, default)
-
-
-@dataclass(frozen=True)
-class FileInput:
-    """An input of the model: its sizes, of which those that the file leaves open are names or -1, and its type."""
-
-    name: str
-    shape: tuple[int | str, ...]
-    dtype: torch.dtype
 
 
 @dataclass(frozen=True)
@@ -163,18 +154,25 @@ class FileModel(nn.Module):
         rows: of its format.
         file: its name, for errors and for the source lines of exported nodes.
         shapes: the sizes of inputs, by name; those that the file leaves open have to be there, but for a first one
-            alone, which is 1.
+            alone, which is 1. An input with a default is one of the program if its sizes are there.
+        values: numbers that inputs are always, by name: constants of the program.
 
     Raises:
         UsageError: an operator has no row, its row refuses it, or sizes are missing or wrong; names the operator.
     """
 
     def __init__(
-        self, graph: FileGraph, rows: Rows, file: str, shapes: Mapping[str, Sequence[int]] | None = None
+        self,
+        graph: FileGraph,
+        rows: Rows,
+        file: str,
+        shapes: Mapping[str, Sequence[int]] | None = None,
+        values: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__()
         self.file, self.outputs = file, graph.outputs
-        self.inputs = _sized(graph.inputs, shapes or {}, file)
+        self.inputs, fixed = sized_inputs(graph.inputs, shapes or {}, values or {}, file)
+        graph = replace(graph, constants={**graph.constants, **fixed})
         self._require_rows(graph.nodes, rows)
         self._places: dict[str, str] = {}  # of constants: name in the file to name of the buffer
         self._operators: list[tuple[str, FileNode, tuple[str, ...]]] = []  # the last: the tensors that it reads
@@ -305,7 +303,7 @@ class FileModel(nn.Module):
 
     def _name_arguments(self) -> None:
         """Gives ``forward`` the names of the file's inputs, which become the program's."""
-        names: list[str] = []
+        names = ["self"]  # which torch.export takes for the module
         for one in self.inputs:
             name = identifier(one.name)
             while name in names:
@@ -316,7 +314,7 @@ class FileModel(nn.Module):
         def forward(*inputs: Tensor) -> tuple[Tensor, ...]:
             return walk(*inputs)
 
-        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names[1:]]
         forward.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # inspect reads it
         self.forward = forward  # type: ignore[method-assign]
 
@@ -336,44 +334,13 @@ class _Told:
         raise UsageError(f"{self._subject}: {_first_line(error)}") from error
 
 
-def _example(one: _SizedInput, generator: torch.Generator) -> Tensor:
+def _example(one: SizedInput, generator: torch.Generator) -> Tensor:
     if one.dtype.is_floating_point:
         return torch.randn(one.sizes, generator=generator).to(one.dtype)
     if one.dtype in (torch.int8, torch.uint8, torch.int16):  # which stand for real numbers
         ends = torch.iinfo(one.dtype)
         return torch.randint(ends.min, ends.max + 1, one.sizes, generator=generator, dtype=one.dtype)
     return torch.zeros(one.sizes, dtype=one.dtype)
-
-
-@dataclass(frozen=True)
-class _SizedInput:
-    name: str
-    sizes: tuple[int, ...]
-    dtype: torch.dtype
-
-
-def _sized(inputs: Sequence[FileInput], shapes: Mapping[str, Sequence[int]], file: str) -> tuple[_SizedInput, ...]:
-    names = [one.name for one in inputs]
-    if unknown := [name for name in shapes if name not in names]:
-        raise UsageError(f"{file} has no input {unknown[0]!r}; it has: {', '.join(names) or 'none'}")
-    return tuple(_SizedInput(one.name, _sizes(one, shapes.get(one.name), file), one.dtype) for one in inputs)
-
-
-def _sizes(one: FileInput, wanted: Sequence[int] | None, file: str) -> tuple[int, ...]:
-    fixed = [size if isinstance(size, int) and size >= 0 else None for size in one.shape]
-    if wanted is None and None not in fixed[1:]:
-        wanted = [1 if size is None else size for size in fixed]
-    if wanted is None:
-        example = "x".join("N" if size is None else str(size) for size in fixed)
-        raise UsageError(
-            f"{file}: the input {one.name!r} has open sizes {list(one.shape)}: give them, --input-shape "
-            f"{one.name}={example} with numbers for N"
-        )
-    if len(wanted) != len(fixed) or any(f not in (None, n) for f, n in zip(fixed, wanted, strict=True)):
-        raise UsageError(
-            f"{file}: the input {one.name!r} has the sizes {list(one.shape)}, which {list(wanted)} do not fit"
-        )
-    return tuple(wanted)
 
 
 def _all_known(values: Sequence[Tensor | None]) -> bool:
@@ -406,12 +373,6 @@ def _source(file: str, node: FileNode) -> str:
     """The operator as a line of a stack trace: the n-th operator of the file is its line n."""
     results, operands = (", ".join(name or "_" for name in names) for names in (node.outputs, node.inputs))
     return f'  File "{file}", line {node.place}, in {identifier(node.kind)}\n    {results} = {node.kind}({operands})'
-
-
-def identifier(name: str) -> str:
-    """A name in the file as a Python name."""
-    made = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
-    return f"_{made}" if made[0].isdigit() or keyword.iskeyword(made) else made
 
 
 def _first_line(error: BaseException) -> str:

@@ -104,6 +104,10 @@ def _quoted(word: str) -> str:
     return f'"{word}"' if " " in word else word
 
 
+class DefaultInputWarning(UserWarning):
+    """Inputs of a model file that have a default are constants of the program."""
+
+
 class LongTailWarning(UserWarning):
     """Most numbers of an input become 0 when it is quantized."""
 

@@ -17,7 +17,8 @@ import torch
 from ...support.errors import UsageError
 from ...support.foreign import inside, printable
 from ...support.foreign import sizes as checked_sizes
-from ..file_model import FileGraph, FileInput, FileNode
+from ..file_inputs import FileInput
+from ..file_model import FileGraph, FileNode
 from .attributes import STEP, Attributes
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: The oldest opset whose operators broadcast as they do today.
 _OLDEST = 7
+#: The first version of the format in which an initializer can have the name of an input without being a constant.
+_DEFAULTS = 4
 #: PyTorch's type for each of ONNX's; integers of 4 bits have 8 in PyTorch.
 _TYPES = {
     "FLOAT": torch.float32,
@@ -74,16 +77,20 @@ def read(path: Path) -> FileGraph:
 
         model = inline_local_functions(model)
     try:
-        return _Reader(path, opsets).graph(model.graph)
+        return _Reader(path, opsets, defaults=model.ir_version >= _DEFAULTS).graph(model.graph)
     except UsageError as error:
         raise UsageError(f"{path.name}: {error}") from error
 
 
 class _Reader:
-    """Reads the graphs of one file: the model's, and those of the branches in it."""
+    """Reads the graphs of one file: the model's, and those of the branches in it.
 
-    def __init__(self, path: Path, opsets: Mapping[str, int]) -> None:
-        self._path, self._opsets = path, opsets
+    Args:
+        defaults: an initializer with the name of an input is what the input is if nobody gives it.
+    """
+
+    def __init__(self, path: Path, opsets: Mapping[str, int], *, defaults: bool = False) -> None:
+        self._path, self._opsets, self._defaults = path, opsets, defaults
         self._place = 0
         self._branches = False  # whether a node has graphs of its own
 
@@ -100,6 +107,12 @@ class _Reader:
         for node in graph.node:
             names.update({name: prefix + _text(name) for name in node.output if name})
         constants = {names[tensor.name]: self._tensor(tensor) for tensor in graph.initializer}
+        inputs = [self._input(entry, names) for entry in graph.input if names[entry.name] not in constants]
+        defaults = {}
+        if self._defaults and not prefix:
+            optional = [entry for entry in graph.input if names[entry.name] in constants]
+            defaults = {names[entry.name]: constants.pop(names[entry.name]) for entry in optional}
+            inputs += [self._input(entry, names, defaults[names[entry.name]]) for entry in optional]
         if graph.sparse_initializer:
             raise UsageError("sparse initializers are not read; store them dense")
         nodes: list[FileNode] = []
@@ -110,12 +123,13 @@ class _Reader:
             if twice := [name for name in read.outputs if name and name in made]:
                 raise UsageError(f"{read.kind} {read.name!r} makes {twice[0]!r}, which is there already")
             made.update(read.outputs)
+            if not read.outputs:
+                continue  # nobody can read what it makes
             if read.kind == "Constant":
                 constants[read.outputs[0]] = self._constant(node, read)
             else:
                 nodes.append(read)
-        nodes = [_with_step(node, nodes, constants) for node in nodes]
-        inputs = [self._input(entry, names) for entry in graph.input if names[entry.name] not in constants]
+        nodes = [_with_step(node, nodes, {**constants, **defaults}) for node in nodes]
         outputs = [names.get(entry.name, _text(entry.name)) for entry in graph.output]
         if not self._branches:  # which may read what would be gone
             nodes = _with_swish(nodes, outputs)
@@ -168,16 +182,18 @@ class _Reader:
                 return torch.tensor(value, dtype=torch.int64)
         raise UsageError(f"Constant {read.name!r}: it holds no dense tensor of numbers")
 
-    def _input(self, entry: onnx.ValueInfoProto, names: Mapping[str, str]) -> FileInput:
+    def _input(
+        self, entry: onnx.ValueInfoProto, names: Mapping[str, str], default: torch.Tensor | None = None
+    ) -> FileInput:
         name = names[entry.name]
         if not entry.type.HasField("tensor_type") or not entry.type.tensor_type.HasField("shape"):
             raise UsageError(f"the input {name!r} is no tensor whose number of axes the file says")
         tensor = entry.type.tensor_type
         shape = tuple(
-            int(axis.dim_value) if axis.HasField("dim_value") and axis.dim_value > 0 else _text(axis.dim_param) or -1
+            int(axis.dim_value) if axis.HasField("dim_value") and axis.dim_value >= 0 else _text(axis.dim_param) or -1
             for axis in tensor.shape.dim
         )
-        return FileInput(name, shape, _dtype(tensor.elem_type, f"the input {name!r}"))
+        return FileInput(name, shape, _dtype(tensor.elem_type, f"the input {name!r}"), default)
 
     def _tensor(self, tensor: onnx.TensorProto) -> torch.Tensor:
         from onnx import TensorProto, numpy_helper
@@ -239,7 +255,7 @@ def _with_swish(nodes: Sequence[FileNode], outputs: Sequence[str]) -> list[FileN
 
 def _with_step(node: FileNode, nodes: Sequence[FileNode], constants: Mapping[str, torch.Tensor]) -> FileNode:
     """A softmax between DequantizeLinear and QuantizeLinear with the step of its integers, which its row needs."""
-    if node.kind != "Softmax" or not isinstance(node.attributes, Attributes):
+    if node.kind != "Softmax" or not node.inputs or not isinstance(node.attributes, Attributes):
         return node
     made = next((one for one in nodes if one.kind == "DequantizeLinear" and node.inputs[0] in one.outputs), None)
     read = any(one.kind == "QuantizeLinear" and node.outputs[0] in one.inputs for one in nodes)

@@ -18,7 +18,8 @@ import torch
 
 from ...support.errors import UsageError
 from ...support.foreign import index, printable, sizes
-from ..file_model import FileGraph, FileInput, FileNode
+from ..file_inputs import FileInput
+from ..file_model import FileGraph, FileNode
 from . import operators
 from .constants import KINDS, constant
 from .flatbuffer import Table

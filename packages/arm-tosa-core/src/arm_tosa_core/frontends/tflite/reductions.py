@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ..file_model import FileNode
+from ..ordered import largest
 from .rows import ROWS, channels_first, channels_last
 
 
@@ -48,7 +49,7 @@ def arg_max(node: FileNode, x: Tensor, axis: int | list[int]) -> Tensor:
 
 @ROWS.row("TOPK_V2", numbers=(1,))
 def topk(node: FileNode, x: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    values, places = torch.topk(x, count)
+    values, places = largest(x, count, -1)
     return values, places.to(node["dtypes"][1])
 
 

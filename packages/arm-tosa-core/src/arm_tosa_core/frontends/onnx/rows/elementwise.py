@@ -141,6 +141,7 @@ def where(node: FileNode, condition: Tensor, x: Any, y: Any) -> Tensor:
 def clip(node: FileNode, x: Tensor, low: Any = None, high: Any = None) -> Tensor:
     low = node.get("min") if low is None else low
     high = node.get("max") if high is None else high
+    require(all(edge == edge for edge in (low, high) if not isinstance(edge, Tensor)), "a bound of it is NaN")
     if isinstance(low, Tensor) or isinstance(high, Tensor):
         x = x if low is None else torch.maximum(x, torch.as_tensor(low, dtype=x.dtype))
         return x if high is None else torch.minimum(x, torch.as_tensor(high, dtype=x.dtype))

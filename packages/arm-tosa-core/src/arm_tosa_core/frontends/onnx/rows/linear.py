@@ -36,7 +36,9 @@ def constant_matrix(node: FileNode, x: Tensor, y: Tensor) -> Expansion | None:
 
 @ROWS.row("Gemm")
 def gemm(node: FileNode, x: Tensor, y: Tensor, bias: Tensor | None = None) -> Tensor:
+    """With ``beta`` of 0 the bias is not read, as in BLAS: not even an infinite one counts."""
     x = x.t() if node["transA"] else x
+    bias = None if node["beta"] == 0.0 else bias
     if node["transB"] and node["alpha"] == node["beta"] == 1.0 and (bias is None or bias.dim() == 1):
         return functional.linear(x, y, bias)
     made = torch.matmul(x, y.t() if node["transB"] else y)
@@ -51,6 +53,8 @@ def constant_layer(node: FileNode, x: Tensor, y: Tensor, bias: Tensor | None = N
     if node["transA"] or not known(y) or not (bias is None or known(bias)):
         return None
     weight = y if node["transB"] else y.t()
+    if node["beta"] == 0.0:
+        bias = None
     if bias is not None:
         if bias.dim() > 1 and bias.shape[0] != 1:
             return None

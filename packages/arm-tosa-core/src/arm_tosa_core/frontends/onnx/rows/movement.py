@@ -123,6 +123,10 @@ def pad(node: FileNode, x: Tensor, pads: Any = None, value: Any = None, axes: An
         flat = [edge for axis in reversed(range(x.dim())) for edge in sides.get(axis, (0, 0))]
         return functional.pad(x, flat, value=fill)
     for axis, (before, behind) in sides.items():
+        first, last = max(-before, 0), x.shape[axis] - max(-behind, 0)  # what a negative pad cuts, nothing repeats
+        require(first <= last, f"its pads {edges} cut more than there is")
+        x = x.narrow(axis, first, last - first) if last - first < x.shape[axis] else x
+        before, behind = max(before, 0), max(behind, 0)
         if before or behind:
             places = _mirrored(x.shape[axis], before, behind, mode)
             x = _padded(x, axis, before, behind, mode, places)
@@ -143,7 +147,7 @@ def _mirrored(size: int, before: int, behind: int, mode: str) -> list[int]:
 
 def _padded(x: Tensor, axis: int, before: int, behind: int, mode: str, places: list[int]) -> Tensor:
     """The axis as these elements. PyTorch's own padding, where it has the case: it has rules."""
-    small = max(before, behind) < x.shape[axis] and min(before, behind) >= 0
+    small = max(before, behind) < x.shape[axis]
     if mode in ("reflect", "edge") and small and axis >= 2 and 3 <= x.dim() <= 5:
         edges = [0] * 2 * (x.dim() - 2)
         edges[2 * (x.dim() - 1 - axis) : 2 * (x.dim() - axis)] = [before, behind]

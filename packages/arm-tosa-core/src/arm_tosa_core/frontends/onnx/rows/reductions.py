@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ...file_model import FileNode
+from ...ordered import largest
 from .table import ROWS, axis_of, is_float, listed, require
 
 
@@ -18,9 +19,14 @@ def _product(x: Tensor, axes: list[int], keep: bool) -> Tensor:
     return x
 
 
-def _mean(x: Tensor, axes: list[int], keep: bool) -> Tensor:
-    require(is_float(x), "it takes the mean of integers")
-    return x.mean(axes, keepdim=keep)
+def _of_floats(function: Callable[..., Tensor]) -> Callable[[Tensor, list[int], bool], Tensor]:
+    """A reduction whose result is no integer, which ONNX does not say how to round."""
+
+    def call(x: Tensor, axes: list[int], keep: bool) -> Tensor:
+        require(is_float(x), "it reduces integers to numbers that are none; cast them to float before it")
+        return function(x, axes, keepdim=keep)
+
+    return call
 
 
 def _sum(x: Tensor, axes: list[int], keep: bool) -> Tensor:
@@ -29,11 +35,11 @@ def _sum(x: Tensor, axes: list[int], keep: bool) -> Tensor:
 
 REDUCTIONS: dict[str, Callable[[Tensor, list[int], bool], Tensor]] = {
     "ReduceL1": lambda x, axes, keep: _sum(x.abs(), axes, keep),
-    "ReduceL2": lambda x, axes, keep: _sum(x * x, axes, keep).sqrt(),
-    "ReduceLogSum": lambda x, axes, keep: _sum(x, axes, keep).log(),
-    "ReduceLogSumExp": lambda x, axes, keep: torch.logsumexp(x, axes, keepdim=keep),
+    "ReduceL2": _of_floats(lambda x, axes, keepdim: (x * x).sum(axes, keepdim=keepdim).sqrt()),
+    "ReduceLogSum": _of_floats(lambda x, axes, keepdim: x.sum(axes, keepdim=keepdim).log()),
+    "ReduceLogSumExp": _of_floats(torch.logsumexp),
     "ReduceMax": torch.amax,
-    "ReduceMean": _mean,
+    "ReduceMean": _of_floats(torch.mean),
     "ReduceMin": torch.amin,
     "ReduceProd": _product,
     "ReduceSum": _sum,
@@ -48,8 +54,11 @@ def reduced(node: FileNode, x: Tensor, axes: Any = None) -> Tensor:
         node.get("keepdims")
         x = x.unsqueeze(0)  # the rest of the operator is done to each element
         return REDUCTIONS[node.kind](x, [0], False)
+    keep = bool(node["keepdims"])
+    if not x.dim():
+        return REDUCTIONS[node.kind](x.unsqueeze(0), [0], False)
     axes = [axis_of(axis, x.dim()) for axis in axes] or list(range(x.dim()))
-    return REDUCTIONS[node.kind](x, axes, bool(node["keepdims"])) if x.dim() else x
+    return REDUCTIONS[node.kind](x, axes, keep)
 
 
 @ROWS.row("ArgMax", "ArgMin")
@@ -75,5 +84,5 @@ def top_k(node: FileNode, x: Tensor, k: Any = None) -> list[Tensor]:
     count = node["k"] if k is None else listed(k)[0]
     axis = axis_of(node["axis"], x.dim())
     require(0 <= count <= x.shape[axis], f"it takes {count} of {x.shape[axis]} elements")
-    values, places = torch.topk(x, count, axis, bool(node.get("largest", 1)), bool(node.get("sorted", 1)))
-    return [values, places]
+    node.get("sorted")  # the order of the others is free
+    return list(largest(x, count, axis, smallest=not node.get("largest", 1)))

@@ -6,18 +6,24 @@ from collections.abc import Callable, Sequence
 from math import ceil, floor
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 from torch.nn import functional
 
 from ...file_model import FileNode
 from .table import ROWS, axis_of, listed, opset, require
 
+#: The type of ONNX Runtime's places; in others a place near the middle of two elements may be that of the other one.
+_F = np.float32
 #: Where an output element lies in the input, of its place, the scale, and the sizes of input and output.
-_PLACES: dict[str, Callable[[int, float, int, int], float]] = {
-    "half_pixel": lambda o, scale, i, n: (o + 0.5) / scale - 0.5,
-    "pytorch_half_pixel": lambda o, scale, i, n: (o + 0.5) / scale - 0.5 if n > 1 else 0.0,
-    "half_pixel_symmetric": lambda o, scale, i, n: i / 2 * (1 - n / (scale * i)) + (o + 0.5) / scale - 0.5,
-    "align_corners": lambda o, scale, i, n: o * (i - 1) / (n - 1) if n > 1 else 0.0,
+_PLACES: dict[str, Callable[[np.float32, np.float32, int, int], np.float32]] = {
+    "half_pixel": lambda o, scale, i, n: (o + _F(0.5)) / scale - _F(0.5),
+    "pytorch_half_pixel": lambda o, scale, i, n: (o + _F(0.5)) / scale - _F(0.5) if n > 1 else _F(0.0),
+    "half_pixel_symmetric": lambda o, scale, i, n: (
+        _F(i) / _F(2) * (_F(1) - _F(n) / (scale * _F(i))) + (o + _F(0.5)) / scale - _F(0.5)
+    ),
+    "align_corners": lambda o, scale, i, n: o * _F(i - 1) / _F(n - 1) if n > 1 else _F(0.0),
     "asymmetric": lambda o, scale, i, n: o / scale,
 }
 _ROUND: dict[str, Callable[[float], int]] = {
@@ -32,7 +38,7 @@ _ROUND: dict[str, Callable[[float], int]] = {
 def resize(node: FileNode, x: Tensor, roi: Any = None, scales: Any = None, sizes: Any = None) -> Tensor:
     if opset(node) < 11:  # the second input is that of scales
         scales, roi = roi, None
-        return _resized(node, x, scales, None, "asymmetric", "floor")
+        return _resized(node, x, scales, None, "asymmetric", "of opset 10")
     require(node.get("keep_aspect_ratio_policy", "stretch") == "stretch", "it keeps the aspect ratio")
     places, rounds = node["coordinate_transformation_mode"], node.get("nearest_mode", "round_prefer_floor")
     require(places in _PLACES, f"its coordinate_transformation_mode is {places}")
@@ -52,7 +58,7 @@ def _resized(node: FileNode, x: Tensor, scales: Any, sizes: Any, places: str, ro
     require(len(given or wanted) == len(axes), "its scales or sizes do not fit its axes")
     factors, made = [1.0] * x.dim(), list(x.shape)
     for i, axis in enumerate(axes):
-        made[axis] = wanted[i] if wanted else floor(x.shape[axis] * given[i])
+        made[axis] = wanted[i] if wanted else floor(_F(x.shape[axis]) * _F(given[i]))
         factors[axis] = made[axis] / x.shape[axis] if wanted else given[i]
     require(min(made) > 0, f"it makes the sizes {made}")
     if made == list(x.shape):
@@ -68,22 +74,24 @@ def _nearest(x: Tensor, factors: Sequence[float], sizes: Sequence[int], places: 
     chosen = {}
     for axis, (old, new) in enumerate(zip(x.shape, sizes, strict=True)):
         if old != new:
-            of = (_PLACES[places](o, factors[axis], old, new) for o in range(new))
-            chosen[axis] = [min(max(_ROUND[rounds](place), 0), old - 1) for place in of]
-    for mode, shift in (("nearest", 0.0), ("nearest-exact", 0.5)):  # as PyTorch counts
-        same = all(
-            indices
-            == [min(int((o + shift) * x.shape[axis] / sizes[axis]), x.shape[axis] - 1) for o in range(sizes[axis])]
-            for axis, indices in chosen.items()
-        )
+            of = [float(_PLACES[places](_F(o), _F(factors[axis]), old, new)) for o in range(new)]
+            # ONNX Runtime's choice for opset 10, where ONNX has none
+            choice = ("ceil" if factors[axis] < 1 else "floor") if rounds == "of opset 10" else rounds
+            chosen[axis] = [min(max(_ROUND[choice](place), 0), old - 1) for place in of]
+    for mode in ("nearest", "nearest-exact"):
+        same = all(indices == _of_torch(x.shape[axis], sizes[axis], mode) for axis, indices in chosen.items())
         if same and min(chosen) >= 2 and 3 <= x.dim() <= 5:
             return functional.interpolate(x, list(sizes[2:]), mode=mode)
     return _picked(x, chosen)
 
 
-def _picked(x: Tensor, chosen: dict[int, list[int]]) -> Tensor:
-    import torch
+def _of_torch(old: int, new: int, mode: str) -> list[int]:
+    """The elements that PyTorch's interpolation picks along an axis; it computes them in float32."""
+    places = (np.arange(new, dtype=_F) + _F(0.5 if mode == "nearest-exact" else 0.0)) * (_F(old) / _F(new))
+    return [min(int(place), old - 1) for place in places]
 
+
+def _picked(x: Tensor, chosen: dict[int, list[int]]) -> Tensor:
     for axis, indices in chosen.items():
         x = torch.cat([x.narrow(axis, index, 1) for index in indices], axis)
     return x
