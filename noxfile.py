@@ -2,9 +2,9 @@
 
 Environments live in ``.nox`` and are set up again only when what they are made of has changed, so that a second run
 starts at once. Most sessions share one environment in which the packages are editable; ``tests-core``,
-``tests-ethosu``, ``tests-vgf``, ``tests-runtime`` and ``plugin`` each have their own, into which the built packages are
-installed with their declared dependencies only. What Debian packages the machine lacks is installed with apt-get where
-that is allowed; elsewhere a warning names them, and the tests that need them are skipped.
+``tests-cortex-m``, ``tests-ethosu``, ``tests-vgf``, ``tests-runtime`` and ``plugin`` each have their own, into which
+the built packages are installed with their declared dependencies only. What Debian packages the machine lacks is
+installed with apt-get where that is allowed; elsewhere a warning names them, and the tests that need them are skipped.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import nox
 import changes
 import night
 
-from .environments import CORE, ETHOSU, ROOT, RUNTIME, VGF, shared
+from .environments import CORE, CORTEX_M, ETHOSU, ROOT, RUNTIME, VGF, shared
 from .system_packages import COMPILER, UNIT_TESTS, VULKAN, install
 
 CPP_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp"}
@@ -62,7 +62,7 @@ def clang_tidy(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """mypy --strict on each package's sources."""
     env = shared(session, runtime=False)
-    sources = (CORE / "src", ETHOSU / "src", VGF / "src", RUNTIME / "python")
+    sources = (CORE / "src", CORTEX_M / "src", ETHOSU / "src", VGF / "src", RUNTIME / "python")
     env.python("-m", "mypy", "--strict", *map(str, sources))
 
 

@@ -12,7 +12,7 @@ import nox
 
 ROOT = Path(__file__).parents[1].resolve()
 PACKAGES = ROOT / "packages"
-CORE, ETHOSU, VGF = (PACKAGES / name for name in ("arm-tosa-core", "arm-ethosu", "arm-vgf"))
+CORE, CORTEX_M, ETHOSU, VGF = (PACKAGES / name for name in ("arm-tosa-core", "arm-cortex-m", "arm-ethosu", "arm-vgf"))
 RUNTIME = PACKAGES / "arm-runtime-cpp"
 ACME = ROOT / "tests" / "plugins" / "acme-npu"
 CONSTRAINTS = ROOT / "constraints.txt"
@@ -105,7 +105,7 @@ def _digest(words: Iterable[str], paths: Iterable[Path]) -> str:
 
 def shared(session: nox.Session, runtime: bool = True) -> Environment:
     """The environment of most sessions; without the runtime for those that run nothing, which then need no compiler."""
-    installed = (CORE, ETHOSU, VGF, ACME)
+    installed = (CORE, CORTEX_M, ETHOSU, VGF, ACME)
     editable = [word for package in installed for word in ("--editable", f"{package}[test]")]
     tools = (
         *BUILD_TOOLS,

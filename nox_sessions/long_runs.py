@@ -79,7 +79,7 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("types", "docs", "wheels", "pythons"), ()),
     "plugin": ("--arm-sample=1",),
     "tests": ("--slow", f"--record-slow={_RESULTS / 'slow_tests.json'}"),
-    **dict.fromkeys(("tests-core", "tests-ethosu", "tests-vgf", "tests-runtime"), _REPEATED),
+    **dict.fromkeys(("tests-core", "tests-cortex-m", "tests-ethosu", "tests-vgf", "tests-runtime"), _REPEATED),
     **dict.fromkeys(("versions(which='oldest')", "versions(which='newest')"), _REPEATED),
     **dict.fromkeys(("operators-ethosu", "operators-vgf", "firmware", "sanitize", "fuzz"), ()),
     "programs": ("--count", "5000"),

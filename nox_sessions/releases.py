@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nox
 
-from .environments import BUILD_TOOLS, CORE, ETHOSU, PACKAGES, ROOT, VGF, Environment, run_pytest
+from .environments import BUILD_TOOLS, CORE, CORTEX_M, ETHOSU, PACKAGES, ROOT, VGF, Environment, run_pytest
 from .system_packages import COMPILER, CROSS, VULKAN, install
 
 # What turns builds into releases, and looks at them.
@@ -29,7 +29,7 @@ def _tests_on(python: str) -> None:
         env = Environment(session, session.name, wanted, built, python=_interpreter(session, python))
         _smoke(session, env)
         if session.posargs != ["smoke"]:
-            run_pytest(env, session.posargs, *(package / "tests" for package in (CORE, ETHOSU, VGF)))
+            run_pytest(env, session.posargs, *(package / "tests" for package in (CORE, CORTEX_M, ETHOSU, VGF)))
 
     tests_on.__doc__ = f"The smoke test and the compiler's tests on Python {python}; ``-- smoke``: the first alone."
 
@@ -45,10 +45,10 @@ def pythons(session: nox.Session) -> None:
     PyTorch is left out because its wheels for them may be those for CUDA, of gigabytes.
     """
     built = sorted((ROOT / "build" / "dist").glob("*.whl")) or _build_wheels(session, "dist")
-    ours = [
-        str(file) for file in built if file.suffix == ".whl" and file.name.startswith(("arm_tosa_core-", "arm_ethosu-"))
-    ]
-    needs = [need for package in (CORE, ETHOSU) for need in _dependencies(package) if not need.startswith(_PYTORCH)]
+    packages = (CORE, CORTEX_M, ETHOSU)
+    names = tuple(f"{package.name.replace('-', '_')}-" for package in packages)
+    ours = [str(file) for file in built if file.suffix == ".whl" and file.name.startswith(names)]
+    needs = [need for package in packages for need in _dependencies(package) if not need.startswith(_PYTORCH)]
     for python in PYTHONS:
         interpreter = _interpreter(session, python)
         env = Environment(session, f"python-{python}", needs, built, torch=False, python=interpreter)

@@ -13,6 +13,7 @@ from .environments import (
     ACME,
     BUILD_TOOLS,
     CORE,
+    CORTEX_M,
     EMULATION_LAYER,
     ETHOSU,
     ROOT,
@@ -86,11 +87,18 @@ def tests_core(session: nox.Session) -> None:
     tested_alone(session, CORE)
 
 
+@nox.session(name="tests-cortex-m")
+def tests_cortex_m(session: nox.Session) -> None:
+    """The tests of arm-cortex-m with only that package and what it declares installed."""
+    install(session, COMPILER, BARE_METAL, FUZZER)  # what compiles firmware; FUZZER has Clang
+    tested_alone(session, CORTEX_M, CORE)
+
+
 @nox.session(name="tests-ethosu")
 def tests_ethosu(session: nox.Session) -> None:
     """The tests of arm-ethosu with only that package and what it declares installed."""
     install(session, COMPILER, BARE_METAL, FUZZER)  # what compiles firmware; FUZZER has Clang
-    tested_alone(session, ETHOSU, CORE)
+    tested_alone(session, ETHOSU, CORE, CORTEX_M)
 
 
 @nox.session(name="tests-vgf")
@@ -103,8 +111,9 @@ def tests_vgf(session: nox.Session) -> None:
 def tests_runtime(session: nox.Session) -> None:
     """The tests of arm-runtime-cpp, built and installed beside the packages whose programs it runs."""
     install(session, COMPILER, VULKAN, BARE_METAL, FUZZER, UNIT_TESTS)
-    packages = [*(f"{package}[test]" for package in (CORE, ETHOSU, VGF)), "scikit-learn"]
-    sources = [part for package in (CORE, ETHOSU, VGF) for part in (package / "pyproject.toml", package / "src")]
+    ours = (CORE, CORTEX_M, ETHOSU, VGF)
+    packages = [*(f"{package}[test]" for package in ours), "scikit-learn"]
+    sources = [part for package in ours for part in (package / "pyproject.toml", package / "src")]
     env = Environment(session, session.name, [*packages, *BUILD_TOOLS, EMULATION_LAYER], sources)
     env.add_runtime()
     run_pytest(env, session.posargs, RUNTIME / "tests")
@@ -169,7 +178,7 @@ def _operators(env: Environment, target: str, arguments: list[str]) -> None:
 def versions(session: nox.Session, which: str) -> None:
     """The core's tests on the oldest, or the newest, versions that the packages' metadata admits."""
     install(session, COMPILER, BARE_METAL, FUZZER)
-    installed = (CORE, ETHOSU, VGF)
+    installed = (CORE, CORTEX_M, ETHOSU, VGF)
     wanted = [name for package in installed for name in _lowest(package)] if which == "oldest" else []
     packages = [*(f"{package}[test]" for package in installed), "transformers", "scikit-learn"]
     env = Environment(session, f"versions-{which}", [*packages, *wanted], [p / "src" for p in installed], Path())

@@ -27,7 +27,10 @@ class Pass(TypedDict):
 
 _CORE = "packages/arm-tosa-core/src/arm_tosa_core"
 _PACKAGING = (
-    *(f"packages/{name}/pyproject.toml" for name in ("arm-tosa-core", "arm-ethosu", "arm-vgf", "arm-runtime-cpp")),
+    *(
+        f"packages/{name}/pyproject.toml"
+        for name in ("arm-tosa-core", "arm-cortex-m", "arm-ethosu", "arm-vgf", "arm-runtime-cpp")
+    ),
     *("packages/arm-tosa-core/hatch_build.py", "constraints.txt", "release"),
     *(f"nox_sessions/{name}.py" for name in ("environments", "releases")),
 )

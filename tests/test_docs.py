@@ -71,7 +71,7 @@ def test_paths_of_the_repository_that_are_named_exist(file: Path) -> None:
     text = file.read_text()
     for path in re.findall(r"`((?:packages|tests|docs|benchmarks|examples)/[\w./-]+)`", text):
         assert (ROOT / path).exists(), f"{file.relative_to(ROOT)}: there is no {path}"
-    for module in re.findall(r"`(arm_(?:tosa_core|ethosu|vgf)/[\w./]*)`", text):
+    for module in re.findall(r"`(arm_(?:tosa_core|cortex_m|ethosu|vgf)/[\w./]*)`", text):
         homes = list(ROOT.glob(f"packages/*/src/{module}"))
         assert homes, f"{file.relative_to(ROOT)}: there is no {module}"
 

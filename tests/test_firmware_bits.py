@@ -13,9 +13,9 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from arm_cortex_m.firmware.kernels import ALIASES, KERNELS
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
-from arm_ethosu.firmware.kernels import ALIASES, KERNELS
 from arm_tosa_core import lower
 from arm_tosa_core.cli.main import app
 from arm_tosa_core.exir.pte import delegates

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arm_ethosu.firmware.c_text import FOLDER
+from arm_cortex_m.firmware.c_text import FOLDER
 from benchmarks.firmware_size import code_sizes
 from build_tools import require
 from firmware_words import deployed_words, invoke, net_pte

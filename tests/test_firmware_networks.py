@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from arm_ethosu.firmware.memory import arena_bytes
-from arm_ethosu.firmware.program import model_of
+from arm_cortex_m.firmware.memory import arena_bytes
+from arm_cortex_m.firmware.program import model_of
+from arm_ethosu.firmware.npu import NPU
 from build_tools import require
 from firmware_networks import NETWORKS, TARGET, deploy, program, verify
 
@@ -22,7 +23,7 @@ SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 def test_networks_on_this_machine_under_sanitizers(tmp_path: Path) -> None:
     require("cmake", "c++")
     arena = deploy(tuple(NETWORKS), "host", tmp_path)
-    sizes = [arena_bytes([model_of(name, program(name), TARGET)]) for name in NETWORKS]
+    sizes = [arena_bytes([model_of(name, program(name), TARGET, NPU)]) for name in NETWORKS]
     assert arena == max(sizes) < sum(sizes), "models that run one after the other share an arena"
     assert f"static uint8_t arena[{arena}]" in (tmp_path / "app" / "main.c").read_text()
     flags = [f"-DCMAKE_{kind}_FLAGS={SANITIZERS}" for kind in ("C", "CXX")]

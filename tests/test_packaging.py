@@ -20,7 +20,12 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = {"arm-tosa-core": "arm_tosa_core", "arm-ethosu": "arm_ethosu", "arm-vgf": "arm_vgf"}
+PACKAGES = {
+    "arm-tosa-core": "arm_tosa_core",
+    "arm-cortex-m": "arm_cortex_m",
+    "arm-ethosu": "arm_ethosu",
+    "arm-vgf": "arm_vgf",
+}
 
 RUNTIME = "arm-runtime-cpp"  # built by CMake; its own tests look at what is installed
 
@@ -76,7 +81,7 @@ def _metadata(wheel: zipfile.ZipFile) -> email.message.Message:
 def test_the_extra_all_is_every_package() -> None:
     extra = _project("arm-tosa-core")["optional-dependencies"]["all"]
     assert {_name(line) for line in extra} == {*PACKAGES, RUNTIME}
-    assert "arm-tosa-core[llm,sweep]" in extra
+    assert "arm-tosa-core[llm,onnx,sweep]" in extra
 
 
 @pytest.fixture

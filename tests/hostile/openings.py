@@ -13,7 +13,7 @@ import rich
 import typer
 from typer.main import get_command
 
-from arm_ethosu.firmware.manifest import read_manifest
+from arm_cortex_m.firmware.manifest import read_manifest
 from arm_ethosu.vela_ini import VelaIni
 from arm_tosa_core.accuracy.scheme import read_scheme
 from arm_tosa_core.cli.main import app

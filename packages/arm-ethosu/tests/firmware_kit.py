@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from arm_cortex_m.firmware import formats
+from arm_cortex_m.firmware import program as programs
+from arm_cortex_m.firmware.board import find_board
+from arm_cortex_m.firmware.model import Model
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
-from arm_ethosu.firmware.board import find_board
-from arm_ethosu.firmware.formats import project
-from arm_ethosu.firmware.model import Model
-from arm_ethosu.firmware.program import model_of
+from arm_ethosu.firmware.npu import NPU
 from arm_tosa_core import lower
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.testing.harness import exported
 from build_tools import require
 
+project, model_of = partial(formats.project, npu=NPU), partial(programs.model_of, npu=NPU)
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 
 

@@ -8,16 +8,7 @@ import pytest
 from firmware_kit import program
 
 from arm_ethosu.firmware import FIRMWARE
-from arm_ethosu.firmware.board import find_board
 from arm_tosa_core.plugin.firmware import Program
-from arm_tosa_core.support.errors import UsageError
-
-
-def test_an_unknown_board_lists_those_that_there_are() -> None:
-    with pytest.raises(
-        UsageError, match="there is no board 'arduino'; boards are: generic, host, mps2-an500, mps3-an547"
-    ):
-        find_board("arduino")
 
 
 def test_a_package_brings_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,20 +29,3 @@ def test_a_package_brings_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (tmp_path / "firmware" / "boards" / "acme-one" / "board.cmake").read_text() == "# of ACME one\n"
     assert (tmp_path / "firmware" / "boards" / "cortex-m" / "start.c").is_file()
     assert "include(boards/acme-one/board.cmake)" in (tmp_path / "firmware" / "CMakeLists.txt").read_text()
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("description = ", "Invalid value"),
-        ("descripton = 'x'", "descripton = 'x'"),
-        ("description = 'x'\nrun = 'qemu'", "run = 'qemu'"),
-        ("run = ['qemu']", "description is missing"),
-        ("description = 'x'\nshares = ['mine']", "shares 'mine'; what there is to share: cortex-m"),
-    ],
-)
-def test_a_wrong_board_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str) -> None:
-    (tmp_path / "board.toml").write_text(text)
-    monkeypatch.setattr("arm_ethosu.firmware.board.boards", lambda: {"mine": tmp_path})
-    with pytest.raises(UsageError, match=reason):
-        find_board("mine")

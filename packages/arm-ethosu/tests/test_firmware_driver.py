@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arm_ethosu.firmware.c_text import FOLDER
+from arm_ethosu.firmware.npu import FOLDER
 from build_tools import require
 
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")

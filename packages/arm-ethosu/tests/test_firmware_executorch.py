@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from firmware_kit import edited, program, words_program
+from firmware_kit import edited, model_of, program, words_program
 
+from arm_cortex_m.firmware.c_text import filled
+from arm_cortex_m.firmware.manifest import read_manifest
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
-from arm_ethosu.firmware.c_text import filled
-from arm_ethosu.firmware.manifest import read_manifest
-from arm_ethosu.firmware.program import model_of
 from arm_ethosu.vela_ini import locate
 from arm_tosa_core import lower
 from arm_tosa_core.plugin.firmware import Deployed, Program
@@ -93,7 +92,7 @@ def test_files_of_the_users_stay(tmp_path: Path) -> None:
 
 
 def test_without_the_runtime_the_folder_is_for_a_cortex_m(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arm_ethosu.firmware.formats.executorch.find_spec", lambda _name: None)
+    monkeypatch.setattr("arm_ethosu.firmware.executorch.find_spec", lambda _name: None)
     assert any("arm_runtime is not installed" in note for note in deploy(ordered("topk"), tmp_path).notes)
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from firmware_kit import program
+from firmware_kit import model_of, program, project
 
-from arm_ethosu.firmware import FIRMWARE, folder
-from arm_ethosu.firmware.board import find_board
-from arm_ethosu.firmware.formats import project
-from arm_ethosu.firmware.program import model_of
+from arm_cortex_m.firmware import folder
+from arm_cortex_m.firmware.board import find_board
+from arm_ethosu.firmware import FIRMWARE
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError
 

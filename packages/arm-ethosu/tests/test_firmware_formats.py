@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from firmware_kit import words_program
+from firmware_kit import project, words_program
 
+from arm_cortex_m.firmware.formats import FORMATS
 from arm_ethosu.firmware import FIRMWARE
-from arm_ethosu.firmware.formats import FORMATS, project
 from arm_tosa_core.support.errors import UsageError
 from build_tools import require
 

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from firmware_kit import WARNINGS, compile_project, model, program, words
+from firmware_kit import WARNINGS, compile_project, model, program, project, words
 
+from arm_cortex_m.firmware.board import find_board
+from arm_cortex_m.firmware.library import library
+from arm_cortex_m.firmware.memory import arena_bytes
+from arm_cortex_m.firmware.model import identifier
 from arm_ethosu.firmware import FIRMWARE
-from arm_ethosu.firmware.board import find_board
-from arm_ethosu.firmware.formats import project
-from arm_ethosu.firmware.library import library
-from arm_ethosu.firmware.memory import arena_bytes
-from arm_ethosu.firmware.model import identifier
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError
 from build_tools import require

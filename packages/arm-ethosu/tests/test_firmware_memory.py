@@ -6,12 +6,11 @@ import dataclasses
 
 import pytest
 import torch
-from firmware_kit import Net, model, words
+from firmware_kit import Net, model, model_of, words
 
+from arm_cortex_m.firmware.library import library
+from arm_cortex_m.firmware.memory import Arena, arena_bytes, linker_fragment, memory_map
 from arm_ethosu import EthosUCompileSpec
-from arm_ethosu.firmware.library import library
-from arm_ethosu.firmware.memory import Arena, arena_bytes, linker_fragment, memory_map
-from arm_ethosu.firmware.program import model_of
 from arm_tosa_core import lower
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from firmware_kit import model, words, words_program
+from firmware_kit import model, model_of, words, words_program
 
+from arm_cortex_m.firmware.library import library
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
-from arm_ethosu.firmware.library import library
-from arm_ethosu.firmware.program import model_of
 from arm_tosa_core import ExecuTorchOptions, lower
 from arm_tosa_core.plugin.firmware import OnProcessor, Program
 from arm_tosa_core.support.errors import UsageError

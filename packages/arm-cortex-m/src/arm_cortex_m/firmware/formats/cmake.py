@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.util import find_spec
-from pathlib import Path
 
 from ..app import main_source
 from ..board import Board
 from ..c_text import filled, names, text
 from ..memory import linker_fragment
 from ..model import Model
+from ..npu import Npu
 from .sources import model_files, sources
 
 
-def cmake_project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
-    """All files, by path: the sources, the board's, a program that runs the models, and the functional model."""
-    out = sources(models)
+def cmake_project(models: Sequence[Model], board: Board, npu: Npu) -> dict[str, bytes]:
+    """All files, by path: the sources, the board's, a program that runs the models, and the NPU's functional model."""
+    out = sources(models, npu)
     out |= {f"cmake/{name}": text(f"cmake/{name}") for name in names("cmake")}
     out["app/main.c"] = main_source(models)
     out["models/models.ld"] = linker_fragment(models)
@@ -31,7 +30,7 @@ def cmake_project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
     out["CMakePresets.json"] = _presets(board)
     files = {path: body.encode() for path, body in out.items()}
     files |= {f"boards/{path}": body for path, body in board.files().items()}
-    return files | {f"npu/functional_model/{name}": body for name, body in _functional_model().items()}
+    return files | {f"npu/functional_model/{name}": body for name, body in npu.functional_model().items()}
 
 
 def _presets(board: Board) -> str:
@@ -48,15 +47,3 @@ def _presets(board: Board) -> str:
         "configurePresets": [preset],
     }
     return json.dumps(presets, indent=2) + "\n"
-
-
-def _functional_model() -> dict[str, bytes]:
-    """The functional model's sources and header, if the runtime is installed: without it, firmware needs an NPU."""
-    spec = find_spec("arm_runtime")
-    if spec is None or spec.origin is None:
-        return {}
-    installed = Path(spec.origin).parent
-    folder = installed / "share" / "ethosu_model"
-    sources = {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
-    header = "include/arm_runtime/ethosu_model.hpp"
-    return {header: (installed / header).read_bytes(), **sources} if sources else {}

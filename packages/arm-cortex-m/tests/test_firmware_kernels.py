@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from c_compiler import WARNINGS
 
-from arm_ethosu.firmware.c_text import FOLDER, c_type, number
-from arm_ethosu.firmware.kernels import KERNELS, why_not
-from arm_ethosu.firmware.kernels.kernel import Functions, constant
+from arm_cortex_m.firmware.c_text import FOLDER, c_type, number
+from arm_cortex_m.firmware.kernels import KERNELS, why_not
+from arm_cortex_m.firmware.kernels.kernel import Functions, constant
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.graph import Graph
@@ -23,7 +24,6 @@ from build_tools import require
 
 B, I8, I16, I32, I48 = DType.BOOL, DType.INT8, DType.INT16, DType.INT32, DType.INT48
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16+doubleround")
-WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 
 
 class In(NamedTuple):

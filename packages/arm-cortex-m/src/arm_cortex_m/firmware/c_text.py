@@ -20,12 +20,12 @@ from arm_tosa_core.tosa.ir import DType
 FOLDER = Path(__file__).parent / "files"
 
 
-def text(name: str) -> str:
-    """A file as it is."""
+def text(name: str | Path) -> str:
+    """A file as it is; a whole path is that of a file elsewhere."""
     return (FOLDER / name).read_text("utf-8")
 
 
-def filled(file: str, /, code: Mapping[str, str] = {}, **words: str) -> str:
+def filled(file: str | Path, /, code: Mapping[str, str] = {}, **words: str) -> str:
     """A file with its gaps filled.
 
     Args:

@@ -15,26 +15,24 @@ from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.loader import load
 
-from ..payload import unpack
-from ..vela_ini import DEFAULT_INI, VelaIni, is_own, locate
 from .c_text import c_type
 from .kernels import ALIASES, KERNELS, why_not
 from .model import Job, Model, Operator, Port, Reference, ReferenceStep, Value
+from .npu import Npu
 
 _QUANTIZE = "quantized_decomposed::quantize_per_tensor.out"
 _DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor.out"
 _CAST = "dim_order_ops::_to_dim_order_copy.out"
-_NPU, _PROCESSOR = "EthosUBackend", "TOSABackend"
-_SCRATCH = 1
+_PROCESSOR = "TOSABackend"
 
 
-def model_of(name: str, program: Program, target: str) -> Model:
+def model_of(name: str, program: Program, target: str, npu: Npu) -> Model:
     """Reads a program that is nothing but delegates, for the NPU and for the processor, and conversions at its edges.
 
     Raises:
         UsageError: it is another kind of program; lists the operators that firmware cannot run.
     """
-    return _Reader(name, program).model(target)
+    return _Reader(name, program, npu).model(target)
 
 
 @dataclass(frozen=True)
@@ -54,10 +52,11 @@ class _Edge:
 
 
 class _Reader:
-    def __init__(self, name: str, program: Program) -> None:
+    def __init__(self, name: str, program: Program, npu: Npu) -> None:
         self.name = name
+        self.npu = npu
         self.graphs = program.graphs
-        self.config_ini = program.options.get("config_ini")
+        self.options = program.options
         self.program: Method = method(program.pte)
         self.delegates = [each for each in read(program.pte).delegates if each.method == "forward"]
         self.values: dict[int, Value] = {}
@@ -187,7 +186,7 @@ class _Reader:
 
     def _step(self, call: Call) -> None:
         delegate = self.delegates[call.delegate]
-        if delegate.backend_id == _NPU:
+        if delegate.backend_id == self.npu.backend_id:
             self._job(call, delegate)
         elif delegate.backend_id == _PROCESSOR:
             self._operators(call, delegate)
@@ -195,32 +194,28 @@ class _Reader:
             raise UsageError(f"{self.name}: firmware cannot run a delegate of {delegate.backend_id}")
 
     def _job(self, call: Call, delegate: Delegate) -> None:
-        arrays = unpack(delegate.payload)
-        inputs, outputs = self._operands(call, *(len(arrays[f"{kind}_shape"]) for kind in ("input", "output")))
-        scratch, memories = int(arrays["scratch_size"]), _Memories(self.name, delegate, self.config_ini)
+        work = self.npu.work(self.name, delegate, self.options)
+        inputs, outputs = self._operands(call, len(work.inputs), len(work.outputs))
 
-        def places(kind: str, values: list[Value]) -> tuple[tuple[Value, int], ...]:
-            if any(int(region) != _SCRATCH for region in arrays[f"{kind}_region"]):
-                raise UsageError(f"{self.name}: an {kind} is not in the scratch memory (Vela's region {_SCRATCH})")
-            offsets: list[int] = arrays[f"{kind}_offset"].tolist()
+        def places(kind: str, values: list[Value], offsets: tuple[int, ...]) -> tuple[tuple[Value, int], ...]:
             for value, offset in zip(values, offsets, strict=True):
-                if not 0 <= offset <= scratch - value.size:
+                if not 0 <= offset <= work.scratch - value.size:
                     raise UsageError(
                         f"{self.name} is damaged: an {kind} of {value.size} bytes is at byte {offset} of the NPU's "
-                        f"scratch memory, which has {scratch}"
+                        f"scratch memory, which has {work.scratch}"
                     )
             return tuple(zip(values, offsets, strict=True))
 
         self.steps.append(
             Job(
-                commands=arrays["cmd_data"].tobytes(),
-                weights=arrays["weight_data"].tobytes(),
-                scratch=scratch,
-                fast_scratch=memories.fast_scratch(),
-                inputs=places("input", list(map(self._value, inputs))),
-                outputs=places("output", list(map(self._new_value, outputs))),
-                weights_in=memories.planned_for("const"),
-                scratch_in=memories.planned_for("arena"),
+                commands=work.commands,
+                weights=work.weights,
+                scratch=work.scratch,
+                fast_scratch=work.fast_scratch,
+                inputs=places("input", list(map(self._value, inputs)), work.inputs),
+                outputs=places("output", list(map(self._new_value, outputs)), work.outputs),
+                weights_in=work.weights_in,
+                scratch_in=work.scratch_in,
             )
         )
 
@@ -268,42 +263,3 @@ class _Reader:
         assert data is not None, "what no operator made is a constant"
         dtype = c_type(tensor.dtype)
         return self.constants.setdefault((dtype, data.tobytes()), Value(dtype, data.nbytes, data))
-
-
-class _Memories:
-    """The memories that a delegate was compiled for, from Vela's configuration file.
-
-    The file is one of Vela's own, or the user's: a program, which may come from elsewhere, does not choose
-    the file.
-    """
-
-    def __init__(self, name: str, delegate: Delegate, config_ini: str | None) -> None:
-        self._name, options = name, delegate.options
-        self._mode, self._system = options.get("memory_mode"), options.get("system_config")
-        ini = options.get("config_ini", DEFAULT_INI)
-        if config_ini is None and not is_own(ini):
-            raise UsageError(
-                f"{name} was compiled with a configuration file for Vela that is called {ini!r}: give the file with "
-                "--option config_ini=FILE"
-            )
-        self._ini = VelaIni(locate(ini if config_ini is None else config_ini))
-
-    def planned_for(self, area: str) -> str:
-        """The memory in which Vela expects ``const`` or ``arena``; empty: the delegate does not say."""
-        if self._mode is None or self._system is None:
-            return ""
-        port = self._ini.area(self._mode, area)
-        return (self._ini.memory_at(self._system, port) or "") if port else ""
-
-    def fast_scratch(self) -> int:
-        """Bytes that the memory mode lets the NPU use as a cache of its arena; most modes have none."""
-        if self._mode is None or not self._ini.has_cache(self._mode):
-            return 0
-        size = self._ini.memory_value(self._mode, "arena_cache_size")
-        if size is None:
-            raise UsageError(
-                f"{self._name}: the memory mode {self._mode!r} does not say how large the NPU's fast memory is; "
-                "compile it with one that does (Dedicated_Sram_384KB, or arena_cache_size= in a configuration file of "
-                "yours)"
-            )
-        return int(size)

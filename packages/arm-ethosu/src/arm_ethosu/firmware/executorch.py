@@ -7,22 +7,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from arm_cortex_m.firmware.c_text import filled, text
+from arm_cortex_m.firmware.folder import write_folder
+from arm_cortex_m.firmware.manifest import DeployedModel
+from arm_cortex_m.firmware.model import Port, identifier
+from arm_cortex_m.firmware.program import model_of
 from arm_tosa_core.compat.executorch import operators_with_kernels
 from arm_tosa_core.exir.pte import Delegate, Pte, read
 from arm_tosa_core.exir.pte_steps import Needs, TensorValue, needs
 from arm_tosa_core.plugin.firmware import Deployed, Program
 from arm_tosa_core.support.errors import UsageError
 
-from ...payload import unpack
-from ..c_text import filled, text
-from ..folder import write_folder
-from ..manifest import DeployedModel
-from ..model import Port, identifier
-from ..program import model_of
+from ..payload import unpack
+from .npu import FOLDER, NPU
 
 FORMAT = "executorch"
 _METHOD = "forward"
-_NPU = "EthosUBackend"
+_FILES = FOLDER / FORMAT
 #: Namespaces of operators, by the owner of their kernels; the runtime's own kernels are in no library.
 _PORTABLE, _QUANTIZED, _RUNTIME = ("aten", "dim_order_ops"), ("quantized_decomposed",), ("executorch_prim",)
 
@@ -62,17 +63,17 @@ def _files(name: str, target: str, pte: Pte, requirements: Needs, inputs: Sequen
     planned = {f"planned{number}": size for number, size in enumerate(requirements.planned)}
     out = {
         "CMakeLists.txt": filled(
-            f"{FORMAT}/CMakeLists.txt.in", **words, portable=",".join(portable), quantized=",".join(quantized)
+            _FILES / "CMakeLists.txt.in", **words, portable=",".join(portable), quantized=",".join(quantized)
         ),
         "kernels.txt": "".join(f"{operator}\n" for operator in requirements.operators),
-        "app/app.cmake": text(f"{FORMAT}/app/app.cmake"),
-        "app/main.cpp": filled(f"{FORMAT}/app/main.cpp.in", **words, method=_METHOD),
+        "app/app.cmake": text(_FILES / "app/app.cmake"),
+        "app/main.cpp": filled(_FILES / "app/main.cpp.in", **words, method=_METHOD),
         f"models/{name}.hpp": filled(
-            f"{FORMAT}/models/program.hpp.in", **words, largest=str(max((port.size for port in inputs), default=1))
+            _FILES / "models/program.hpp.in", **words, largest=str(max((port.size for port in inputs), default=1))
         ),
-        f"models/{name}_pte.S": filled(f"{FORMAT}/models/pte.S.in", **words),
+        f"models/{name}_pte.S": filled(_FILES / "models/pte.S.in", **words),
         f"models/{name}_memory.cpp": filled(
-            f"{FORMAT}/models/memory.cpp.in",
+            _FILES / "models/memory.cpp.in",
             {
                 "planned": "\n".join(f"MODEL_SRAM uint8_t {buffer}[{size}];" for buffer, size in planned.items()),
                 "buffers": ", ".join(f"{{{buffer}, sizeof({buffer})}}" for buffer in planned),
@@ -83,7 +84,7 @@ def _files(name: str, target: str, pte: Pte, requirements: Needs, inputs: Sequen
             scratch=str(_scratch(pte)),
         ),
     }
-    out |= {f"cmake/{file}": text(f"{FORMAT}/cmake/{file}") for file in ("from_python.cmake", "from_sources.cmake")}
+    out |= {f"cmake/{file}": text(_FILES / "cmake" / file) for file in ("from_python.cmake", "from_sources.cmake")}
     return {path: body.encode() for path, body in out.items()} | {f"models/{name}.pte": pte.data}
 
 
@@ -131,7 +132,7 @@ def _delegates(pte: Pte) -> list[Delegate]:
         UsageError: there is none, or one that is not for Ethos-U.
     """
     delegates = [delegate for delegate in pte.delegates if delegate.method == _METHOD]
-    if backends := sorted({delegate.backend_id for delegate in delegates} - {_NPU}):
+    if backends := sorted({delegate.backend_id for delegate in delegates} - {NPU.backend_id}):
         raise UsageError(
             f"the program has delegates of {', '.join(backends)}, which a Cortex-M with an Ethos-U does not run; "
             "compile the model with `arm-tosa compile --target ethos-u...`"
@@ -150,7 +151,7 @@ def _notes(name: str, program: Program, target: str, folder: Path, requirements:
             "in app/app.cmake, or the method does not load"
         )
     try:
-        model_of(name, program, target)
+        model_of(name, program, target, NPU)
         notes.append(
             "all of it but conversions at the edges runs on the NPU: --format cmake needs no ExecuTorch for it"
         )

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from firmware_kit import WARNINGS
+from c_compiler import WARNINGS
 
-from arm_ethosu.firmware.c_text import FOLDER, float_text
-from arm_ethosu.firmware.model import Port
-from arm_ethosu.firmware.ports import as_integers, real
+from arm_cortex_m.firmware.c_text import FOLDER, float_text
+from arm_cortex_m.firmware.model import Port
+from arm_cortex_m.firmware.ports import as_integers, real
 from arm_tosa_core.support.errors import UsageError
 from build_tools import require
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from firmware_kit import WARNINGS
+from c_compiler import WARNINGS
 
-from arm_ethosu.firmware.c_text import FOLDER
+from arm_cortex_m.firmware.c_text import FOLDER
 from build_tools import require
 
 

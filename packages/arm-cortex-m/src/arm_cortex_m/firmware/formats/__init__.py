@@ -8,6 +8,7 @@ from arm_tosa_core.support.errors import UsageError
 
 from ..board import Board
 from ..model import Model
+from ..npu import Npu
 from .cmake import cmake_project
 from .cmsis_pack import cmsis_pack
 from .sources import sources
@@ -18,7 +19,7 @@ PARTS: Mapping[str, Callable[[Sequence[Model]], dict[str, str]]] = {"cmsis-pack"
 FORMATS = ("cmake", *PARTS)
 
 
-def project(models: Sequence[Model], board: Board | None, form: str = "cmake") -> dict[str, bytes]:
+def project(models: Sequence[Model], board: Board | None, form: str = "cmake", *, npu: Npu) -> dict[str, bytes]:
     """The files of a firmware that a compiler reads, by path; same arguments, same bytes.
 
     Args:
@@ -32,7 +33,7 @@ def project(models: Sequence[Model], board: Board | None, form: str = "cmake") -
     if form == "cmake":
         if board is None:
             raise UsageError("the format cmake is for a board: give --board")
-        return cmake_project(models, board)
+        return cmake_project(models, board, npu)
     if board is not None:
         raise UsageError(f"the format {form} is for any board: leave --board {board.name} out")
-    return {path: body.encode() for path, body in (sources(models) | PARTS[form](models)).items()}
+    return {path: body.encode() for path, body in (sources(models, npu) | PARTS[form](models)).items()}

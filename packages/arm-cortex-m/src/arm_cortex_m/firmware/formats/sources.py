@@ -9,9 +9,10 @@ from arm_tosa_core.support.errors import UsageError
 from ..c_text import names, text
 from ..library import library
 from ..model import Model
+from ..npu import Npu
 
 
-def sources(models: Sequence[Model]) -> dict[str, str]:
+def sources(models: Sequence[Model], npu: Npu) -> dict[str, str]:
     """By path, in the folders ``models``, ``npu`` and, if a model needs it, ``processor``.
 
     Raises:
@@ -19,7 +20,8 @@ def sources(models: Sequence[Model]) -> dict[str, str]:
     """
     out = {f"models/{name}": body for name, body in _libraries(models).items()}
     folders = ["npu", *(["processor"] if any(model.operators for model in models) else [])]
-    return out | {f"{folder}/{name}": text(f"{folder}/{name}") for folder in folders for name in names(folder)}
+    out |= {f"{folder}/{name}": text(f"{folder}/{name}") for folder in folders for name in names(folder)}
+    return out | {f"npu/{name}": body for name, body in npu.sources().items()}
 
 
 def model_files(model: Model) -> list[str]:

@@ -29,7 +29,7 @@ class StoredStep:
 
 @dataclass(frozen=True)
 class StoredReference:
-    """As :class:`~arm_ethosu.firmware.model.Reference`, the graphs in files.
+    """As :class:`~arm_cortex_m.firmware.model.Reference`, the graphs in files.
 
     Args:
         examples: the files of an example's inputs; none if there is no example.
