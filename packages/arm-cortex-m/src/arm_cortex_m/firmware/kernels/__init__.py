@@ -1,4 +1,4 @@
-"""TOSA operators on the processor: C source text of the integer ones, for operators that the NPU does not take."""
+"""TOSA operators on the processor: C source text of the integer ones."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from arm_tosa_core.tosa.ir import Op
 
 from ..c_text import has_c_type
+from .convolution import conv2d, depthwise_conv2d, transpose_conv2d
 from .elementwise import ELEMENTWISE, elementwise, rescale
 from .kernel import Kernel
 from .matmul import matmul
 from .movement import concat, gather, pad, reverse, scatter, slice_, tile, transpose
+from .pool import avg_pool2d, max_pool2d
 from .reduction import REDUCTIONS, argmax, reduce
 from .resize import resize
 
@@ -19,9 +21,13 @@ KERNELS: Mapping[str, Callable[[Op], Kernel]] = {
     **dict.fromkeys(ELEMENTWISE, elementwise),
     **dict.fromkeys(REDUCTIONS, reduce),
     "ARGMAX": argmax,
+    "AVG_POOL2D": avg_pool2d,
     "CONCAT": concat,
+    "CONV2D": conv2d,
+    "DEPTHWISE_CONV2D": depthwise_conv2d,
     "GATHER": gather,
     "MATMUL": matmul,
+    "MAX_POOL2D": max_pool2d,
     "PAD": pad,
     "RESCALE": rescale,
     "RESIZE": resize,
@@ -30,6 +36,7 @@ KERNELS: Mapping[str, Callable[[Op], Kernel]] = {
     "SLICE": slice_,
     "TILE": tile,
     "TRANSPOSE": transpose,
+    "TRANSPOSE_CONV2D": transpose_conv2d,
 }
 #: Operators whose result is their first operand, as it lies in memory.
 ALIASES = ("IDENTITY", "RESHAPE")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,12 @@ def lines(*parts: str | Sequence[str]) -> tuple[str, ...]:
 
 def element_operations(op: Op) -> int:
     """Times that the innermost statements of its kernel run: a count, of which some take longer than others."""
+    if op.name in ("CONV2D", "TRANSPOSE_CONV2D"):
+        return op.output.size * prod(op.inputs[1].shape[1:])
+    if op.name == "DEPTHWISE_CONV2D":
+        return op.output.size * prod(op.inputs[1].shape[:2])
+    if op.name in ("AVG_POOL2D", "MAX_POOL2D"):
+        return op.output.size * prod(op.attrs["kernel"])
     if op.name == "MATMUL":
         return op.output.size * op.inputs[0].shape[2]
     if op.name == "PAD":

@@ -73,6 +73,14 @@ static inline int32_t tosa_scale_32_double_round(int32_t value, int32_t multipli
     return (int32_t)(((int64_t)value * multiplier + round) >> shift);
 }
 
+/* The mean of AVG_POOL2D: apply_scale_32 with the factor that reciprocal_scale has for a number of pixels, 1 or more. */
+static inline int32_t tosa_mean(int32_t sum, uint32_t count) {
+    const int32_t bits = 32 - tosa_clz((int32_t)(count - 1u));
+    const uint64_t numerator = (((uint64_t)1 << 30) + 1u) << bits;
+
+    return tosa_scale_32(sum, (int32_t)(numerator / count), 30 + bits);
+}
+
 /* apply_scale_16. */
 static inline int32_t tosa_scale_16(int64_t value, int32_t multiplier, int32_t shift) {
     return (int32_t)((value * multiplier + ((int64_t)1 << (shift - 1))) >> shift);
