@@ -58,8 +58,8 @@ SIZES: dict[str, dict[str, tuple[int, ...]]] = {
 }
 #: Files whose float inputs are numbers of letters.
 _LETTERS = ("deepcut", "oskut")
-#: What integer inputs are, where others make no call.
-_NUMBERS = {"sr": 16000, "length": 32}
+#: What integer inputs are, where others make no call; the first is a constant of the program.
+_FIXED, _NUMBERS = {"sr": 16000.0}, {"length": 32}
 
 
 def main() -> int:
@@ -94,13 +94,17 @@ def _inputs(path: Path, seed: int) -> tuple[Any, dict[str, np.ndarray]]:
     """The model, and numbers for its inputs."""
     import torch
 
+    from arm_tosa_core.frontends.file_inputs import filled
     from arm_tosa_core.frontends.file_model import FileModel
     from arm_tosa_core.frontends.onnx import ROWS, read
 
     graph = read(path)
     names = {one.name for one in graph.inputs}
-    model = FileModel(graph, ROWS, path.name, {name: size for name, size in _sizes(path).items() if name in names})
-    draw, feeds = np.random.default_rng(seed), {}
+    shapes = {name: size for name, size in _sizes(path).items() if name in names}
+    fixed = {name: value for name, value in _FIXED.items() if name in names}
+    model = FileModel(graph, ROWS, path.name, shapes, fixed)
+    draw = np.random.default_rng(seed)
+    feeds = {name: x.numpy() for name, x in filled(graph.inputs, shapes, fixed, path.name).items()}
     for one, example in zip(model.inputs, model.examples(), strict=True):
         if any(part in path.stem for part in _LETTERS):
             feeds[one.name] = draw.integers(0, 8, one.sizes).astype(np.float32)

@@ -1,11 +1,11 @@
-"""``--input-shape``: its words, and models whose sizes are not open."""
+"""``--input-shape`` and ``--input-value``: their words, and models whose sizes are not open."""
 
 from __future__ import annotations
 
 import pytest
 
 from arm_tosa_core import UsageError
-from arm_tosa_core.cli.model import load_program, parse_shapes
+from arm_tosa_core.cli.model import load_program, parse_shapes, parse_values
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,24 @@ def test_other_words_are_refused(words: list[str], message: str) -> None:
         parse_shapes(words)
 
 
+@pytest.mark.parametrize(
+    ("words", "wanted"), [(None, {}), (["sr=16000", "a=b=-0.5"], {"sr": 16000, "a=b": -0.5}), (["x=1e3"], {"x": 1000})]
+)
+def test_numbers_by_input(words: list[str] | None, wanted: dict[str, float]) -> None:
+    assert parse_values(words) == wanted
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [*[([word], "write NAME=NUMBER") for word in ("x", "=1", "x=", "x=many")], (["x=1", "x=2"], "x is given twice")],
+)
+def test_other_numbers_are_refused(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_values(words)
+
+
 def test_a_model_whose_sizes_are_fixed_takes_none() -> None:
     with pytest.raises(UsageError, match="--input-shape is for files of other frameworks"):
         load_program("net.pt2", shapes=["x=1x2"])
+    with pytest.raises(UsageError, match="--input-value is for files of other frameworks"):
+        load_program("net.pt2", values=["x=1"])

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from cli_kit import error, ok
 
+from arm_tosa_core.frontends.file_runtime import run_file
+
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
@@ -46,3 +48,18 @@ def test_what_is_wrong_is_told(net: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (net / "onnxruntime.py").write_text("raise ImportError('none here')")
     monkeypatch.setenv("PYTHONPATH", str(net), prepend=os.pathsep)
     assert "install its runtime: pip install onnxruntime (none here)" in error("run", "net.onnx", *words)
+
+
+def test_inputs_that_are_fixed_stand_in_their_places(tmp_path: Path) -> None:
+    helper = onnx.helper
+    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]) for name in ("a", "b", "c", "y")]
+    nodes = [helper.make_node("Sub", ["a", "b"], ["d"]), helper.make_node("Div", ["d", "c"], ["y"])]
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", ends[:3], ends[3:]), opset_imports=[helper.make_opsetid("", 17)]
+    )
+    model.ir_version = 8
+    (tmp_path / "t.onnx").write_bytes(model.SerializeToString())
+    a, b, c = (np.array([n, 2 * n], np.float32) for n in (7.0, 1.0, 2.0))
+    for given, fixed in (([a, b, c], {}), ([a, c], {"b": b}), ([b], {"c": c, "a": a})):
+        (y,) = run_file(tmp_path / "t.onnx", given, fixed)
+        np.testing.assert_array_equal(y, (a - b) / c)

@@ -264,6 +264,28 @@ def test_an_if_with_a_constant_condition_is_its_branch(tmp_path: Path) -> None:
     agreed(model(*nodes, inputs=ROWS, constants=constants, outputs=["y", "z"]), tmp_path / "t.onnx")
 
 
+def test_an_input_with_a_number_is_a_constant(tmp_path: Path) -> None:
+    """The branch of a sample rate, and sizes of an input."""
+    branches = {
+        f"{name}_branch": helper.make_graph(
+            [N(kind, ["x"], ["b"])], name, [], [helper.make_empty_tensor_value_info("b")]
+        )
+        for name, kind in (("then", "Relu"), ("else", "Neg"))
+    }
+    nodes = [N("Equal", ["rate", "low"], ["is"]), N("If", ["is"], ["y"], **branches)]
+    proto = model(*nodes, inputs={"x": (3,)}, constants={"low": np.array(8000)})
+    proto.graph.input.insert(0, helper.make_tensor_value_info("rate", 7, []))
+    path, x = tmp_path / "t.onnx", torch.tensor([-1.0, 0.0, 2.0])
+    path.write_bytes(proto.SerializeToString())
+    with pytest.raises(UsageError, match="--input-value NAME=NUMBER"):
+        load_model(path)
+    assert load_model(path, input_values={"rate": 8000}).module()(x)[0].tolist() == [0.0, 0.0, 2.0]
+    assert load_model(path, input_values={"rate": 16000}).module()(x)[0].tolist() == [1.0, 0.0, -2.0]
+    for values, why in (({"rate": 0.5}, "'rate' is of int64, which cannot be 0.5"), ({"sr": 1}, "no input 'sr'")):
+        with pytest.raises(UsageError, match=why):
+            load_model(path, input_values=values)
+
+
 def test_names_of_the_file_are_in_the_program(tmp_path: Path) -> None:
     nodes = [N("Conv", ["x", "w"], ["a"], name="/stem/conv"), N("Relu", ["a"], ["y"])]
     path = tmp_path / "net.onnx"

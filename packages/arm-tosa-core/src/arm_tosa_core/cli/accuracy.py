@@ -22,7 +22,7 @@ from .calibration import samples
 from .delegate_times import DelegateTimes
 from .making import making
 from .model import load_function, load_program
-from .options import InputShapes, Options, TargetName, Trust, parse_options
+from .options import InputShapes, InputValues, Options, TargetName, Trust, parse_options
 from .progress import progress
 from .report import Result, say, table
 from .results_table import finite
@@ -99,6 +99,7 @@ def accuracy(
     option: Options = None,
     trust: Trust = False,
     input_shape: InputShapes = None,
+    input_value: InputValues = None,
 ) -> Result:
     """Compare a quantized model with float, operator by operator."""
     if config is not None:
@@ -123,7 +124,7 @@ def accuracy(
             )
         return text_accuracy(model, spec, calibration, evaluate, chosen, tokenizer, context)
     judge = None if metric is None else load_function(metric, "--metric")
-    program = load_program(model, trust=trust, shapes=input_shape)
+    program = load_program(model, trust=trust, shapes=input_shape, values=input_value)
     if is_quantized(program):
         raise UsageError(f"{model} is quantized already: give the float model")
 

@@ -15,7 +15,7 @@ from ..sweep.page import page
 from ..sweep.point import AS_IS, Failure
 from ..sweep.run import compare as compare_points
 from ..sweep.space import Space, schemes_named, targets_named
-from .options import InputShapes, Trust
+from .options import InputShapes, InputValues, Trust
 from .progress import progress
 from .report import Result, say, table
 from .results_table import json_of, notes_of, rows_of
@@ -57,9 +57,10 @@ def compare(
     output: Page = None,
     trust: Trust = False,
     input_shape: InputShapes = None,
+    input_value: InputValues = None,
 ) -> Result:
     """Compare a model's speed, memory and accuracy on several targets, each with its default options."""
-    sources = sources_of(model, calibration, evaluate, metric, trust, input_shape)
+    sources = sources_of(model, calibration, evaluate, metric, trust, input_shape, input_value)
     sources.require({})
     require_page(output)
     names = [name for text in targets.split(",") for name in targets_named(text.strip())]
@@ -103,6 +104,7 @@ def sources_of(
     metric: str | None,
     trust: bool,
     input_shape: list[str] | None,
+    input_value: list[str] | None,
 ) -> FileSources:
     """Model and data of a command.
 
@@ -115,7 +117,7 @@ def sources_of(
         raise UsageError(f"{model} is TOSA already; give the PyTorch model, a .pt2 file or file.py:function")
     if calibration is None:
         say("note: calibrating with the example inputs alone, which tells cycles and memory; --calibration gives data")
-    return FileSources(model, calibration, evaluate, metric, tuple(input_shape or ()), trust)
+    return FileSources(model, calibration, evaluate, metric, tuple(input_shape or ()), tuple(input_value or ()), trust)
 
 
 def require_page(output: Path | None) -> None:

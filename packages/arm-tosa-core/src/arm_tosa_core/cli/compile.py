@@ -30,6 +30,7 @@ from .model import FORMS, load_program
 from .options import (
     Calibration,
     InputShapes,
+    InputValues,
     Options,
     Quantize,
     Schedule,
@@ -143,6 +144,7 @@ def compile_(
     ] = None,
     trust: Trust = False,
     input_shape: InputShapes = None,
+    input_value: InputValues = None,
     print_stages: Annotated[
         bool,
         typer.Option(
@@ -223,7 +225,11 @@ def compile_(
 
     printed = printed_after(print_after or [], spec.target(), print_to)
     program, decisions, costs = prepare(
-        load_program(model, trust=trust, shapes=input_shape), spec, quantize, calibration, costs=details
+        load_program(model, trust=trust, shapes=input_shape, values=input_value),
+        spec,
+        quantize,
+        calibration,
+        costs=details,
     )
     tests = [] if bundle is None else bundled_cases(bundle, program)
     with printed, watched(times.watch):

@@ -23,7 +23,7 @@ from .compile import lowered_program
 from .delegate_times import target_of
 from .files import read, read_program
 from .model import PROGRAMS, load_program
-from .options import Calibration, InputShapes, Options, Quantize, Sram, Trust, parse_options
+from .options import Calibration, InputShapes, InputValues, Options, Quantize, Sram, Trust, parse_options
 from .quantize import prepare
 from .report import Result, table
 
@@ -73,6 +73,7 @@ def deploy(
     sram: Sram = None,
     trust: Trust = False,
     input_shape: InputShapes = None,
+    input_value: InputValues = None,
 ) -> Result:
     """Make firmware of models: a C library each, and a CMake project that builds them for a board.
 
@@ -105,7 +106,9 @@ def deploy(
             programs[each] = Program(compiled[each], options=options)
         else:
             spec = compile_spec_for(device, options)
-            program = prepare(load_program(model, trust=trust, shapes=input_shape), spec, quantize, calibration).program
+            program = prepare(
+                load_program(model, trust=trust, shapes=input_shape, values=input_value), spec, quantize, calibration
+            ).program
             programs[each] = replace(deployable(program, spec, maker, form), options=options)
     return _result(output, board, maker.deploy(programs, device.name, board, output, form))
 

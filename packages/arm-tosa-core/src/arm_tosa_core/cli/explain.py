@@ -17,7 +17,7 @@ from ..support.errors import UsageError
 from .compiled_delegates import data_of, table_of
 from .files import read
 from .model import PROGRAMS, load_program
-from .options import Calibration, InputShapes, Options, Quantize, Trust, parse_options
+from .options import Calibration, InputShapes, InputValues, Options, Quantize, Trust, parse_options
 from .quantize import hint, prepare
 from .report import Result, say, table
 
@@ -42,6 +42,7 @@ def explain(
     ] = None,
     trust: Trust = False,
     input_shape: InputShapes = None,
+    input_value: InputValues = None,
 ) -> Result:
     """List the operators that the target takes, and the reason for each that stays on the CPU.
 
@@ -56,7 +57,9 @@ def explain(
     if target is None:
         raise UsageError("say for which target: --target NAME, one of `arm-tosa targets`")
     spec = compile_spec_for(plugins.target(target), parse_options(option))
-    program = prepare(load_program(model, trust=trust, shapes=input_shape), spec, quantize, calibration).program
+    program = prepare(
+        load_program(model, trust=trust, shapes=input_shape, values=input_value), spec, quantize, calibration
+    ).program
     from ..exir.explain import explain as explain_program
 
     report = explain_program(program, spec)

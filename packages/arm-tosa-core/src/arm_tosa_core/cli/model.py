@@ -35,11 +35,14 @@ _WEIGHTS = f". Weights alone are no model: make the module in Python, load them 
 _OTHERS = {".pt": _WEIGHTS, ".pth": _WEIGHTS, ".safetensors": _WEIGHTS}
 
 
-def load_program(model: str, *, trust: bool = False, shapes: Sequence[str] | None = None) -> ExportedProgram:
+def load_program(
+    model: str, *, trust: bool = False, shapes: Sequence[str] | None = None, values: Sequence[str] | None = None
+) -> ExportedProgram:
     """Exports or loads the model.
 
     Args:
         shapes: ``NAME=1x3x224x224``, the sizes of an input that a file of another framework leaves open.
+        values: ``NAME=16000``, the number that an input of such a file always has.
         trust: a ``.pt2`` may run code that is in it.
 
     Raises:
@@ -48,9 +51,10 @@ def load_program(model: str, *, trust: bool = False, shapes: Sequence[str] | Non
     """
     path, colon, function = model.rpartition(":")
     if Path(model).suffix in FORMATS:
-        return load_model(model, input_shapes=parse_shapes(shapes))
-    if shapes:
-        raise UsageError(f"--input-shape is for files of other frameworks, not for {model}")
+        return load_model(model, input_shapes=parse_shapes(shapes), input_values=parse_values(values))
+    if shapes or values:
+        option = "--input-shape" if shapes else "--input-value"
+        raise UsageError(f"{option} is for files of other frameworks, not for {model}")
     if colon and Path(path).suffix == ".py":
         name, *words = function.split(",")
         program = _export(model, *_call(Path(path), name, parse_parameters(model, words)))
@@ -108,6 +112,24 @@ def parse_shapes(words: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
             raise UsageError(f"--input-shape {name} is given twice")
         shapes[name] = tuple(map(int, sizes))
     return shapes
+
+
+def parse_values(words: Sequence[str] | None) -> dict[str, float]:
+    """``["name=16000", ...]`` as numbers by input. Names may have equals signs.
+
+    Raises:
+        UsageError: a word of another form, or an input given twice.
+    """
+    values: dict[str, float] = {}
+    for word in words or ():
+        name, equals, text = word.rpartition("=")
+        number = _parameter(text)
+        if not equals or not name or not isinstance(number, (int, float)):
+            raise UsageError(f"--input-value {word!r}: write NAME=NUMBER, such as rate=16000")
+        if name in values:
+            raise UsageError(f"--input-value {name} is given twice")
+        values[name] = number
+    return values
 
 
 def load_function(text: str, option: str) -> Callable[..., Any]:

@@ -51,6 +51,15 @@ InputShapes = Annotated[
         "times.",
     ),
 ]
+InputValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input-value",
+        metavar="NAME=NUMBER",
+        help="For an .onnx or .tflite file: an input that always has this number, such as a sample rate, which the "
+        "compiled model has for a constant; may be given several times.",
+    ),
+]
 DataFiles = Annotated[
     list[Path] | None,
     typer.Option(

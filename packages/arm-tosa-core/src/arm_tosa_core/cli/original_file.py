@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,11 +45,14 @@ class OutputNoise:
         return f"output {self.output} differs by at most {self.largest:.3g}, SQNR {self.sqnr_db:.1f} dB"
 
 
-def with_original(result: Result, file: Path, program: ExportedProgram, inputs: Sequence[Path]) -> Result:
+def with_original(
+    result: Result, file: Path, program: ExportedProgram, inputs: Sequence[Path], fixed: Mapping[str, Any]
+) -> Result:
     """The result, which also says how far the program is from the file; its status is 1 if that is more than rounding.
 
     Args:
         inputs: ``.npy`` files; none: the program's example inputs.
+        fixed: tensors by name, the inputs of the file that are constants of the program.
 
     Raises:
         ToolError: the file's runtime dies.
@@ -57,7 +60,7 @@ def with_original(result: Result, file: Path, program: ExportedProgram, inputs: 
     package = RUNTIMES[file.suffix].package
     arrays = [read_array(path) for path in inputs] or [x.numpy() for x in (program.example_inputs or ((),))[0]]
     try:
-        outputs = run_file(file, arrays)
+        outputs = run_file(file, arrays, {name: value.numpy() for name, value in fixed.items()})
     except UsageError as error:
         reason = str(error)
 

@@ -21,7 +21,7 @@ from ..sweep.pool import Pool, default_workers
 from ..sweep.run import sweep as sweep_points
 from ..sweep.space import Space, read_space
 from .compare import Calibration, Evaluate, Metric, Page, require_page, sources_of
-from .options import InputShapes, Trust
+from .options import InputShapes, InputValues, Trust
 from .progress import progress
 from .report import Result, say, table
 from .results_table import command_of, json_of, notes_of, rows_of
@@ -95,10 +95,11 @@ def sweep(
     output: Page = None,
     trust: Trust = False,
     input_shape: InputShapes = None,
+    input_value: InputValues = None,
 ) -> Result:
     """Try many ways to compile a model: the Pareto front, and the cheapest that meets the limits."""
     limits = parse_limits(sram, flash, latency, drop, sqnr, dram)
-    sources = sources_of(model, calibration, evaluate, metric, trust, input_shape)
+    sources = sources_of(model, calibration, evaluate, metric, trust, input_shape, input_value)
     _require_data(limits, evaluate, metric)
     require_page(output)
     chosen = read_space(space)

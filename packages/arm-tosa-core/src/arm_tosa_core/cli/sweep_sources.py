@@ -30,7 +30,7 @@ class FileSources:
         model: as ``load_program`` takes it.
         calibrate, judge: ``.npz`` files, or None; ``{NAME}`` in a path stands for a parameter of the model.
         metric_name: ``file.py:function``, or None.
-        shapes, trust: as of ``load_program``; results do not depend on ``trust``.
+        shapes, values, trust: as of ``load_program``; results do not depend on ``trust``.
     """
 
     model: str
@@ -38,12 +38,13 @@ class FileSources:
     judge: str | None = None
     metric_name: str | None = None
     shapes: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
     trust: bool = field(default=False, repr=False)
 
     def program(self, parameters: Mapping[str, Any]) -> ExportedProgram:
         """Loads or exports the model."""
         model = model_with(self.model, parameters)
-        return load_program(model, trust=self.trust, shapes=self.shapes)
+        return load_program(model, trust=self.trust, shapes=self.shapes, values=self.values)
 
     def calibration(self, program: ExportedProgram, parameters: Mapping[str, Any]) -> list[Sample]:
         """The samples, or else the example inputs, which do for cycles and memory."""

@@ -16,6 +16,7 @@ from ..accuracy.against_reference_model import Finding, compiled, run_payload
 from ..accuracy.against_reference_model import verify as verify_graph
 from ..accuracy.random_inputs import random_inputs
 from ..exir.pte import Delegate
+from ..frontends import fixed_inputs
 from ..frontends.file_runtime import RUNTIMES
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
@@ -27,8 +28,8 @@ from ..tosa.loader import load
 from .delegate_times import target_of
 from .deployed import verify_firmware
 from .files import read_array, read_program, read_tosa
-from .model import load_program
-from .options import DataFiles, InputShapes, Trust
+from .model import load_program, parse_shapes, parse_values
+from .options import DataFiles, InputShapes, InputValues, Trust
 from .original_file import with_original
 from .report import Result
 from .run import check_inputs
@@ -77,6 +78,7 @@ def verify(
     ] = None,
     trust: Trust = False,
     input_shape: InputShapes = None,
+    input_value: InputValues = None,
 ) -> Result:
     """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs.
 
@@ -88,9 +90,12 @@ def verify(
         result = Result({"file": str(file), "graphs": []}, lambda console: None)
         if tosa is not None or target is not None or _artifacts(file, read_program(file, data).delegates) is not None:
             result = verify(file, tosa, target, None, seed, details, data)
-        program = load_program(model, trust=trust, shapes=input_shape)
+        program = load_program(model, trust=trust, shapes=input_shape, values=input_value)
         result = _with_whole(result, file, inputs or (), data or (), program)
-        return with_original(result, Path(model), program, inputs or ()) if Path(model).suffix in RUNTIMES else result
+        if Path(model).suffix not in RUNTIMES:
+            return result
+        fixed = fixed_inputs(model, parse_shapes(input_shape), parse_values(input_value))
+        return with_original(result, Path(model), program, inputs or (), fixed)
     if file.is_dir():
         if tosa is not None or target is not None or details:
             raise UsageError("of firmware, only --input can be given: --tosa, --target and --details are for files")

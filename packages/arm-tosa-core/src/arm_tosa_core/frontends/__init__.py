@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..support.errors import UsageError
 from ..support.foreign import printable
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch.export import ExportedProgram
+
+    from .file_model import FileGraph
 
 #: The module that reads the files of a suffix.
 FORMATS: dict[str, str] = {".onnx": ".onnx", ".tflite": ".tflite"}
@@ -39,15 +42,35 @@ def load_model(
         UsageError: the file cannot be read, is damaged or of another kind; an operator in it cannot be read, with the
             operator's name in the file; sizes are missing.
     """
-    path = Path(path)
-    if path.suffix not in FORMATS:
-        raise UsageError(f"cannot tell what {str(path)!r} is; there are readers of {', '.join(FORMATS)}")
+    graph, reader, file = _read(Path(path))
     from .file_model import FileModel
 
+    return FileModel(graph, reader.ROWS, file, input_shapes, input_values).export()
+
+
+def fixed_inputs(
+    path: str | Path, input_shapes: Mapping[str, Sequence[int]], input_values: Mapping[str, float]
+) -> dict[str, Tensor]:
+    """The inputs of a file that ``input_values`` names, by name, as the file's runtime takes them.
+
+    Raises:
+        UsageError: as of ``load_model``.
+    """
+    if not input_values:
+        return {}
+    graph, _, file = _read(Path(path))
+    from .file_inputs import filled
+
+    return filled(graph.inputs, input_shapes, input_values, file)
+
+
+def _read(path: Path) -> tuple[FileGraph, Any, str]:
+    """The graph in a file, the module of its format, and the file's name, printable."""
+    if path.suffix not in FORMATS:
+        raise UsageError(f"cannot tell what {str(path)!r} is; there are readers of {', '.join(FORMATS)}")
     reader = import_module(FORMATS[path.suffix], __name__)
-    file = printable(path.name).replace('"', "'")
     try:
         graph = reader.read(path)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    return FileModel(graph, reader.ROWS, file, input_shapes, input_values).export()
+    return graph, reader, printable(path.name).replace('"', "'")

@@ -48,13 +48,14 @@ def sized_inputs(
         UsageError: a name is of no input, sizes are missing or do not fit, or a number is none of the input's type.
     """
     names = [one.name for one in inputs]
+    fixed = filled(inputs, shapes, values, file)
     if unknown := [name for name in (*shapes, *values) if name not in names]:
         raise UsageError(f"{file} has no input {unknown[0]!r}; it has: {', '.join(names) or 'none'}")
-    found, fixed, defaults = [], {}, []
+    found, defaults = [], []
     for one in inputs:
         if one.name in values:
-            fixed[one.name] = _filled(one, shapes.get(one.name), values[one.name], file)
-        elif one.default is not None and one.name not in shapes:
+            continue
+        if one.default is not None and one.name not in shapes:
             fixed[one.name] = one.default
             defaults.append(one)
         else:
@@ -70,6 +71,18 @@ def sized_inputs(
             stacklevel=2,
         )
     return tuple(found), fixed
+
+
+def filled(
+    inputs: Sequence[FileInput], shapes: Mapping[str, Sequence[int]], values: Mapping[str, float], file: str
+) -> dict[str, Tensor]:
+    """By name, the inputs that ``values`` names, full of their numbers.
+
+    Raises:
+        UsageError: sizes are missing or do not fit, or a number is none of the input's type.
+    """
+    chosen = [one for one in inputs if one.name in values]
+    return {one.name: _filled(one, shapes.get(one.name), values[one.name], file) for one in chosen}
 
 
 def _filled(one: FileInput, wanted: Sequence[int] | None, value: float, file: str) -> Tensor:

@@ -7,9 +7,10 @@ file may kill it.
 from __future__ import annotations
 
 import io
+import json
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,15 +28,18 @@ class Runtime(NamedTuple):
     """The runtime of a format: the package that has it, and how it runs a file."""
 
     package: str
-    run: Callable[[Path, Arrays], Arrays]
+    run: Callable[[Path, Arrays, dict[str, np.ndarray[Any, Any]]], Arrays]
 
 
-def run_file(path: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> Arrays:
+def run_file(
+    path: Path, inputs: Sequence[np.ndarray[Any, Any]], fixed: Mapping[str, np.ndarray[Any, Any]] | None = None
+) -> Arrays:
     """The outputs of the model in a file, in the file's order.
 
     Args:
         path: an ``.onnx`` or ``.tflite`` file.
         inputs: in the file's order, of its shapes and data types.
+        fixed: by name, inputs that are not among them.
 
     Raises:
         UsageError: the runtime is not installed, there are more or fewer inputs, or one is of another shape or type.
@@ -48,6 +52,9 @@ def run_file(path: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> Arrays:
         folder = Path(name)
         for number, array in enumerate(inputs):
             np.save(folder / f"{number}.in.npy", array, allow_pickle=False)
+        for number, array in enumerate((fixed or {}).values()):
+            np.save(folder / f"{number}.fixed.npy", array, allow_pickle=False)
+        (folder / "fixed.json").write_text(json.dumps(list(fixed or {})), "utf-8")
         # -P: not the modules of the folder that the command is called in.
         command = [sys.executable, "-P", "-m", __name__, str(path.resolve()), name]
         try:
@@ -60,18 +67,20 @@ def run_file(path: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> Arrays:
         return [np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) for file in outputs]
 
 
-def _onnx(path: Path, inputs: Arrays) -> Arrays:
+def _onnx(path: Path, inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]) -> Arrays:
     import onnxruntime  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # its fusions round otherwise
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    wanted = session.get_inputs()
-    _require_count([one.name for one in wanted], inputs)
-    return list(session.run(None, {one.name: array for one, array in zip(wanted, inputs, strict=True)}))
+    names = [one.name for one in session.get_inputs()]
+    if len(names) - len(fixed) < len(inputs):
+        names += [one.name for one in session.get_overridable_initializers()]
+    feeds = _by_name(names, inputs, fixed)
+    return list(session.run(None, feeds))
 
 
-def _tflite(path: Path, inputs: Arrays) -> Arrays:
+def _tflite(path: Path, inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]) -> Arrays:
     from ai_edge_litert.interpreter import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
         Interpreter,
         OpResolverType,
@@ -79,14 +88,16 @@ def _tflite(path: Path, inputs: Arrays) -> Arrays:
 
     resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES  # XNNPACK rounds otherwise than the format says
     interpreter = Interpreter(str(path), experimental_op_resolver_type=resolver)
-    wanted = interpreter.get_input_details()
-    _require_count([one["name"] for one in wanted], inputs)
-    for one, array in zip(wanted, inputs, strict=True):
-        if tuple(one["shape"]) != array.shape:
-            interpreter.resize_tensor_input(one["index"], array.shape, strict=True)
+    wanted: dict[str, Any] = {}
+    for one in interpreter.get_input_details():
+        wanted[one["name"] + "'" * sum(name.rstrip("'") == one["name"] for name in wanted)] = one
+    feeds = _by_name(list(wanted), inputs, fixed)
+    for name, array in feeds.items():
+        if tuple(wanted[name]["shape"]) != array.shape:
+            interpreter.resize_tensor_input(wanted[name]["index"], array.shape, strict=True)
     interpreter.allocate_tensors()
-    for one, array in zip(wanted, inputs, strict=True):
-        interpreter.set_tensor(one["index"], array)
+    for name, array in feeds.items():
+        interpreter.set_tensor(wanted[name]["index"], array)
     interpreter.invoke()
     return [interpreter.get_tensor(one["index"]) for one in interpreter.get_output_details()]
 
@@ -94,9 +105,16 @@ def _tflite(path: Path, inputs: Arrays) -> Arrays:
 RUNTIMES = {".onnx": Runtime("onnxruntime", _onnx), ".tflite": Runtime("ai-edge-litert", _tflite)}
 
 
-def _require_count(names: Sequence[str], inputs: Sequence[Any]) -> None:
-    if len(names) != len(inputs):
-        raise UsageError(f"it takes {len(names)} --input, one for each of {', '.join(names)}; {len(inputs)} given")
+def _by_name(
+    names: Sequence[str], inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]
+) -> dict[str, np.ndarray[Any, Any]]:
+    """The inputs of a file, those that are fixed among them."""
+    open_names = [name for name in names if name not in fixed]
+    if len(open_names) != len(inputs):
+        raise UsageError(
+            f"it takes {len(open_names)} --input, one for each of {', '.join(open_names)}; {len(inputs)} given"
+        )
+    return {**dict(zip(open_names, inputs, strict=True)), **fixed}
 
 
 def _main(path: Path, folder: Path) -> None:
@@ -105,7 +123,9 @@ def _main(path: Path, folder: Path) -> None:
     count = len(list(folder.glob("*.in.npy")))
     inputs = [np.load(folder / f"{number}.in.npy", allow_pickle=False) for number in range(count)]
     try:
-        outputs = runtime.run(path, inputs)
+        names = json.loads((folder / "fixed.json").read_text("utf-8"))
+        fixed = {name: np.load(folder / f"{i}.fixed.npy", allow_pickle=False) for i, name in enumerate(names)}
+        outputs = runtime.run(path, inputs, fixed)
     except ImportError as error:
         missing = f"to run it as it is, install its runtime: {from_index(runtime.package)} ({error})"
         (folder / "problem.txt").write_text(missing, "utf-8")

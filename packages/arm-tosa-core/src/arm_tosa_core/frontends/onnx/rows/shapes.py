@@ -70,8 +70,8 @@ def chosen_branch(node: FileNode, condition: Tensor) -> Expansion:
     """The branch that a constant condition chooses, in the place of the operator."""
     if not known(condition):
         raise Rejected(
-            "its condition is computed while the model runs. Export the model without this choice, or with the input "
-            "that decides it as a constant"
+            "its condition is computed while the model runs. If an input decides it that is always the same, such as a "
+            "sample rate, give its number: --input-value NAME=NUMBER. Else export the model without this choice"
         )
     branch = node["then_branch"] if condition.reshape(-1)[0].item() else node["else_branch"]
     node["then_branch"], node["else_branch"]
