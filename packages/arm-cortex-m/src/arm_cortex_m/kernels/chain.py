@@ -1,0 +1,32 @@
+"""Operators one behind the other, of which only the last one's result is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import Op, Tensor
+
+
+def numbers(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """The numbers of a constant, with 64 bits, in one row."""
+    data = tensor.data
+    assert data is not None, "it is constant"
+    return data.reshape(-1).astype(np.int64)
+
+
+class Chains:
+    """What stands behind an operator in a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._outputs = frozenset(graph.outputs)
+
+    def next(self, op: Op, name: str) -> Op | None:
+        """The only reader of an operator's result, if it has that name and reads it as its first operand, once."""
+        result = op.output
+        if result in self._outputs or len(result.uses) != 1:
+            return None
+        reader = result.uses[0]
+        return reader if reader.name == name and reader.inputs[0] is result else None

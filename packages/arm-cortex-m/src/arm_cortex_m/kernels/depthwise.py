@@ -1,0 +1,88 @@
+"""DEPTHWISE_CONV2D of int8, with the RESCALE and the CLAMP behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arm_tosa_core.tosa.ir import Op
+
+from .call import Call
+from .chain import Chains, numbers
+from .conv2d import bounds, conv2d_of, int8_tail, is_int8, window
+from .rescale import fields_of, folded
+
+_Array = np.ndarray[Any, Any]
+_BLOCK = 16
+#: The order of a block's channels in four vectors of 32 bits.
+_LANES = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
+_ADDRESS, _MORE = 8, 32
+
+
+def depthwise_conv2d(op: Op, chains: Chains) -> Call | None:
+    """The call for a depthwise convolution; None: its types or factors are others.
+
+    One of a single channel is a convolution; others have one result for each channel.
+    """
+    source, weights = op.inputs[:2]
+    tail = int8_tail(op, chains)
+    if tail is None or weights.data is None or not is_int8(op):
+        return None
+    height, width, channels, multiplier = weights.shape
+    if channels == 1:
+        return conv2d_of(op, tail, weights.data.transpose(3, 0, 1, 2))
+    if multiplier != 1:
+        return None
+    rows = weights.data.reshape(height * width, channels).T
+    zero_point = int(numbers(op.inputs[3])[0])
+    rescale = fields_of(tail[0], bounds(tail), folded(op.inputs[2], rows, zero_point), rows)
+    if rescale is None:
+        return None
+    batches, in_height, in_width, _ = source.shape
+    _, out_height, out_width, _ = op.output.shape
+    steps = window(op, height, width)
+    fits = _BLOCK % channels == 0 and steps["stride_x"] == 1
+    places = _BLOCK // channels if fits and out_width >= _BLOCK // channels else 1
+    for name in ("biases", "multipliers", "shifts"):
+        rescale[f"rescale.{name}"] = _blocks(np.asarray(rescale[f"rescale.{name}"]), places)[:, _LANES].reshape(-1)
+    ring = ((height - 1) * steps["dilation_y"] + 1) * (
+        (out_width - 1) * steps["stride_x"] + (width - 1) * steps["dilation_x"] + 1
+    )
+    return Call(
+        ops=(op, *tail),
+        function="tosa_depthwise_conv2d_s8",
+        source="tosa_depthwise_conv2d_s8.c",
+        fields={
+            "batches": batches,
+            "height": in_height,
+            "width": in_width,
+            "channels": channels,
+            "out_height": out_height,
+            "out_width": out_width,
+            **steps,
+            "zero_point": zero_point,
+            "places": places,
+            "paired": _paired(rows),
+            "weights": np.concatenate([_blocks(tap, places) for tap in rows.T], axis=1).reshape(-1),
+            **rescale,
+        },
+        inputs=(source,),
+        scratch=_ADDRESS * height * width + 2 * ring * (channels + -channels % 4) + _MORE,
+    )
+
+
+def _blocks(of_channels: _Array, places: int) -> _Array:
+    """Rows of 16 numbers, of which the last ones may be 0."""
+    repeated = np.tile(of_channels, places)
+    missing = -repeated.size % _BLOCK
+    return np.append(repeated, np.zeros(missing, repeated.dtype)).reshape(-1, _BLOCK)
+
+
+def _paired(rows: _Array) -> int:
+    """The number of the first weights of which two neighbours' products, of any numbers, have a sum of 16 bits."""
+    together = np.abs(rows.astype(np.int64))
+    count = 0
+    while count + 2 <= rows.shape[1] and int(together[:, count : count + 2].sum(1).max()) <= 255:
+        count += 2
+    return count

@@ -1,0 +1,364 @@
+/* A convolution is a product of matrices: one has a row for each place of the output, the numbers under the kernel; the
+   other, the weights, has one for each output channel. A few rows at a time are gathered, unless the input has them
+   already, as it does for a kernel of 1 x 1. */
+#include "tosa_conv2d_s8.h"
+
+/* Rows that are gathered at once. Scratch holds as many of int8; those of 4 places of int16 are fewer bytes. */
+#define ROWS 9u
+
+struct place {
+    int32_t batch;
+    int32_t y;
+    int32_t x;
+};
+
+/* The numbers under the kernel at one place; moves to the next. */
+static int8_t *gather(const struct tosa_conv2d_s8 *conv, const int8_t *input, struct place *place, int8_t *row) {
+    const size_t channels = (size_t)conv->channels;
+    const size_t line = (size_t)conv->kernel_width * channels;
+    const int32_t left = place->x * conv->stride_x - conv->pad_left;
+    const int32_t right = left + (conv->kernel_width - 1) * conv->dilation_x;
+    const int whole = conv->dilation_x == 1 && left >= 0 && right < conv->width;
+    int32_t y = place->y * conv->stride_y - conv->pad_top;
+
+    for (int32_t i = 0; i < conv->kernel_height; i++, y += conv->dilation_y) {
+        const int8_t *from;
+
+        if (y < 0 || y >= conv->height) {
+            tosa_fill(row, conv->zero_point, line);
+            row += line;
+            continue;
+        }
+        from = &input[(size_t)((place->batch * conv->height + y) * conv->width) * channels];
+        if (whole != 0) {
+            tosa_copy(row, &from[(size_t)left * channels], line);
+            row += line;
+            continue;
+        }
+        for (int32_t j = 0, x = left; j < conv->kernel_width; j++, x += conv->dilation_x) {
+            if (x < 0 || x >= conv->width) {
+                tosa_fill(row, conv->zero_point, channels);
+            } else {
+                tosa_copy(row, &from[(size_t)x * channels], channels);
+            }
+            row += channels;
+        }
+    }
+    if (++place->x == conv->out_width) {
+        place->x = 0;
+        if (++place->y == conv->out_height) {
+            place->y = 0;
+            place->batch++;
+        }
+    }
+    return row;
+}
+
+/* Whether the input has the rows of the matrix already. */
+static int input_has_rows(const struct tosa_conv2d_s8 *conv) {
+    return conv->kernel_height == 1 && conv->kernel_width == 1 && conv->stride_y == 1 && conv->stride_x == 1 &&
+           conv->height == conv->out_height && conv->width == conv->out_width;
+}
+
+#if defined(TOSA_HELIUM)
+
+#define TO_LANES(vector, lane0, lane2, number0, number2)                                                               \
+    __asm__("vmov %q0[" #lane2 "], %q0[" #lane0 "], %1, %2" : "+w"(vector) : "r"(number0), "r"(number2))
+
+/* Products of four rows of weights and one of the matrix, summed. */
+static inline int32x4_t products_4_x_1(const int8_t *a, const int8_t *b, const int8_t *c, const int8_t *d,
+                                       const int8_t *x, uint32_t depth) {
+    register uint32_t left __asm__("lr") = depth;
+    int32_t a0 = 0, b0 = 0, c0 = 0, d0 = 0;
+    int32x4_t sums = vuninitializedq_s32();
+
+    __asm__ volatile("dlstp.8 lr, lr\n"
+                     "1:\n"
+                     "vldrb.8 q0, [%[x]], #16\n"
+                     "vldrb.8 q1, [%[a]], #16\n"
+                     "vmladava.s8 %[a0], q0, q1\n"
+                     "vldrb.8 q2, [%[b]], #16\n"
+                     "vmladava.s8 %[b0], q0, q2\n"
+                     "vldrb.8 q1, [%[c]], #16\n"
+                     "vmladava.s8 %[c0], q0, q1\n"
+                     "vldrb.8 q2, [%[d]], #16\n"
+                     "vmladava.s8 %[d0], q0, q2\n"
+                     "letp lr, 1b\n"
+                     : [a0] "+Te"(a0), [b0] "+Te"(b0), [c0] "+Te"(c0), [d0] "+Te"(d0), [a] "+r"(a), [b] "+r"(b),
+                       [c] "+r"(c), [d] "+r"(d), [x] "+r"(x), "+r"(left)
+                     :
+                     : "q0", "q1", "q2", "memory");
+    TO_LANES(sums, 0, 2, a0, c0);
+    TO_LANES(sums, 1, 3, b0, d0);
+    return sums;
+}
+
+/* Products of two rows of weights and three of the matrix, summed: the first row's come to an even lane of the results,
+   the second's to the lane after the next. */
+#define PRODUCTS_2_X_3(weights_a, weights_b, lane0, lane2)                                                             \
+    do {                                                                                                               \
+        register uint32_t left __asm__("lr") = depth;                                                                  \
+        const int8_t *a = weights_a, *b = weights_b, *x0 = rows, *x1 = rows + depth, *x2 = x1 + depth;                 \
+        int32_t a0 = 0, a1 = 0, a2 = 0, b0 = 0, b1 = 0, b2 = 0;                                                        \
+                                                                                                                       \
+        __asm__ volatile("dlstp.8 lr, lr\n"                                                                            \
+                         "1:\n"                                                                                        \
+                         "vldrb.8 q0, [%[x0]], #16\n"                                                                  \
+                         "vldrb.8 q1, [%[a]], #16\n"                                                                   \
+                         "vmladava.s8 %[a0], q0, q1\n"                                                                 \
+                         "vldrb.8 q2, [%[b]], #16\n"                                                                   \
+                         "vmladava.s8 %[b0], q0, q2\n"                                                                 \
+                         "vldrb.8 q0, [%[x1]], #16\n"                                                                  \
+                         "vmladava.s8 %[a1], q0, q1\n"                                                                 \
+                         "vmladava.s8 %[b1], q0, q2\n"                                                                 \
+                         "vldrb.8 q0, [%[x2]], #16\n"                                                                  \
+                         "vmladava.s8 %[a2], q0, q1\n"                                                                 \
+                         "vmladava.s8 %[b2], q0, q2\n"                                                                 \
+                         "letp lr, 1b\n"                                                                               \
+                         : [a0] "+Te"(a0), [a1] "+Te"(a1), [a2] "+Te"(a2), [b0] "+Te"(b0), [b1] "+Te"(b1),             \
+                           [b2] "+Te"(b2), [a] "+r"(a), [b] "+r"(b), [x0] "+r"(x0), [x1] "+r"(x1), [x2] "+r"(x2),      \
+                           "+r"(left)                                                                                  \
+                         :                                                                                             \
+                         : "q0", "q1", "q2", "memory");                                                                \
+        TO_LANES(v0, lane0, lane2, a0, b0);                                                                            \
+        TO_LANES(v1, lane0, lane2, a1, b1);                                                                            \
+        TO_LANES(v2, lane0, lane2, a2, b2);                                                                            \
+    } while (0)
+
+/* Some rows, and all output channels: four channels and three rows at a time. The last four channels, and the last
+   three rows, may be partly those before: what is computed twice is the same. */
+static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const int8_t *first_row, size_t count,
+                     int8_t *output) {
+    const struct tosa_rescale *rescale = &conv->rescale;
+    const size_t channels = (size_t)conv->out_channels;
+    const mve_pred16_t some = vctp32q((uint32_t)channels);
+    size_t channel = 0;
+
+    for (size_t done = 0; done < channels; done += 4u) {
+        channel = done + 4u <= channels || channels < 4u ? done : channels - 4u;
+        const size_t last = channels - 1u - channel;
+        const int8_t *const weights = &conv->weights[channel * depth];
+        const int32x4_t biases = vldrwq_z_s32(&rescale->biases[channel], some);
+        const int32x4_t multipliers = vldrwq_z_s32(&rescale->multipliers[channel], some);
+        const int32x4_t shifts = vldrbq_z_s32(&rescale->shifts[channel], some);
+        const int8_t *const weights0 = weights, *const weights1 = &weights[(last < 1u ? last : 1u) * depth];
+        const int8_t *const weights2 = &weights[(last < 2u ? last : 2u) * depth];
+        const int8_t *const weights3 = &weights[(last < 3u ? last : 3u) * depth];
+        size_t row = 0;
+
+        if (count < 3u) {
+            for (; row < count; row++) {
+                int32x4_t sums = products_4_x_1(weights0, weights1, weights2, weights3, &first_row[row * depth], depth);
+
+                sums = tosa_rescaled4(rescale, vaddq_s32(sums, biases), multipliers, shifts);
+                vstrbq_p_s32(&output[row * channels + channel], sums, some);
+            }
+            continue;
+        }
+        for (;;) {
+            const int8_t *const rows = &first_row[row * depth];
+            int8_t *const to = &output[row * channels + channel];
+            int32x4_t v0 = vuninitializedq_s32(), v1 = vuninitializedq_s32(), v2 = vuninitializedq_s32();
+
+            PRODUCTS_2_X_3(weights0, weights2, 0, 2);
+            PRODUCTS_2_X_3(weights1, weights3, 1, 3);
+            v0 = vaddq_s32(v0, biases);
+            v1 = vaddq_s32(v1, biases);
+            v2 = vaddq_s32(v2, biases);
+            if (rescale->double_round != 0) {
+                v0 = tosa_high4_double_round(v0, multipliers);
+                v1 = tosa_high4_double_round(v1, multipliers);
+                v2 = tosa_high4_double_round(v2, multipliers);
+            } else {
+                v0 = tosa_high4(v0, rescale->left, multipliers);
+                v1 = tosa_high4(v1, rescale->left, multipliers);
+                v2 = tosa_high4(v2, rescale->left, multipliers);
+            }
+            vstrbq_p_s32(to, tosa_shifted4(rescale, v0, shifts), some);
+            vstrbq_p_s32(&to[channels], tosa_shifted4(rescale, v1, shifts), some);
+            vstrbq_p_s32(&to[2u * channels], tosa_shifted4(rescale, v2, shifts), some);
+            if (row + 3u == count) {
+                break;
+            }
+            row = row + 6u <= count ? row + 3u : count - 3u;
+        }
+    }
+}
+
+void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int8_t *input, void *scratch) {
+    const uint32_t depth = (uint32_t)(conv->kernel_height * conv->kernel_width * conv->channels);
+    const size_t channels = (size_t)conv->out_channels;
+    size_t count = (size_t)(conv->batches * conv->out_height * conv->out_width);
+    struct place place = {0, 0, 0};
+
+    if (input_has_rows(conv)) {
+        multiply(conv, depth, input, count, output);
+        return;
+    }
+    while (count != 0u) {
+        const size_t rows = count < ROWS ? count : ROWS;
+        int8_t *row = scratch;
+
+        for (size_t i = 0; i < rows; i++) {
+            row = gather(conv, input, &place, row);
+        }
+        multiply(conv, depth, scratch, rows, output);
+        output += rows * channels;
+        count -= rows;
+    }
+}
+
+#elif defined(TOSA_DSP)
+
+/* A row as numbers of 16 bits: of each four the first and third, the second and fourth; zeros behind the last.
+   Args: apart: words from a pair to the next. */
+static void widen(const int8_t *row, uint32_t depth, uint32_t *to, size_t apart) {
+    for (; depth >= 4u; depth -= 4u) {
+        const uint32_t word = tosa_word(row);
+
+        to[0] = tosa_even_bytes(word);
+        to[apart] = tosa_odd_bytes(word);
+        to += 2u * apart;
+        row += 4;
+    }
+    if (depth != 0u) {
+        uint32_t word = 0;
+
+        (void)memcpy(&word, row, depth);
+        to[0] = tosa_even_bytes(word);
+        to[apart] = tosa_odd_bytes(word);
+    }
+}
+
+/* The next four numbers of a channel's weights, and of four rows. */
+#define FOUR_BY_FOUR \
+    "ldr %[odd], [%[weights]], #4\n" \
+    "ldmia %[x]!, {r4, r5, r6, r8}\n" \
+    "sxtb16 %[even], %[odd]\n" \
+    "smlad %[sum0], %[even], r4, %[sum0]\n" \
+    "smlad %[sum1], %[even], r5, %[sum1]\n" \
+    "smlad %[sum2], %[even], r6, %[sum2]\n" \
+    "smlad %[sum3], %[even], r8, %[sum3]\n" \
+    "ldmia %[x]!, {r4, r5, r6, r8}\n" \
+    "sxtb16 %[odd], %[odd], ror #8\n" \
+    "smlad %[sum0], %[odd], r4, %[sum0]\n" \
+    "smlad %[sum1], %[odd], r5, %[sum1]\n" \
+    "smlad %[sum2], %[odd], r6, %[sum2]\n" \
+    "smlad %[sum3], %[odd], r8, %[sum3]\n"
+
+/* Four rows, one beside the other, and all output channels. */
+static void multiply4(const struct tosa_conv2d_s8 *conv, uint32_t depth, const uint32_t *rows, int8_t *output) {
+    const size_t channels = (size_t)conv->out_channels;
+    const uint32_t *const end = &rows[(depth + 3u) / 4u * 8u];
+    const uint32_t odd = (depth + 3u) / 4u & 1u;
+
+    for (size_t channel = 0; channel < channels; channel++) {
+        const int8_t *weights = &conv->weights[channel * depth];
+        const uint32_t *x = rows;
+        int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+        uint32_t even_weights, odd_weights = odd;
+
+        __asm__ volatile("cbnz %[odd], 2f\n"
+                         "1:\n" FOUR_BY_FOUR "2:\n" FOUR_BY_FOUR
+                         "cmp %[x], %[end]\n"
+                         "bne 1b\n"
+                         : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3),
+                           [weights] "+r"(weights), [x] "+r"(x), [even] "=&r"(even_weights), [odd] "+&l"(odd_weights)
+                         : [end] "r"(end)
+                         : "r4", "r5", "r6", "r8", "cc", "memory");
+        output[channel] = tosa_rescaled(&conv->rescale, channel, sum0);
+        output[channels + channel] = tosa_rescaled(&conv->rescale, channel, sum1);
+        output[2u * channels + channel] = tosa_rescaled(&conv->rescale, channel, sum2);
+        output[3u * channels + channel] = tosa_rescaled(&conv->rescale, channel, sum3);
+    }
+}
+
+/* One row and all output channels, two at a time; the last two may be one. */
+static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const uint32_t *row, int8_t *output) {
+    const size_t channels = (size_t)conv->out_channels;
+    const uint32_t *const end = &row[(depth + 3u) / 4u * 2u];
+
+    for (size_t channel = 0; channel < channels; channel += 2u) {
+        const size_t next = channel + 1u < channels ? channel + 1u : channel;
+        const int8_t *weights = &conv->weights[channel * depth];
+        const int8_t *weights_next = &conv->weights[next * depth];
+        int32_t sum = 0, sum_next = 0;
+
+        for (const uint32_t *x = row; x != end; x += 2) {
+            const uint32_t word = tosa_word(weights), word_next = tosa_word(weights_next);
+
+            sum = __smlad((int32_t)tosa_even_bytes(word), (int32_t)x[0], sum);
+            sum_next = __smlad((int32_t)tosa_even_bytes(word_next), (int32_t)x[0], sum_next);
+            sum = __smlad((int32_t)tosa_odd_bytes(word), (int32_t)x[1], sum);
+            sum_next = __smlad((int32_t)tosa_odd_bytes(word_next), (int32_t)x[1], sum_next);
+            weights += 4;
+            weights_next += 4;
+        }
+        output[channel] = tosa_rescaled(&conv->rescale, channel, sum);
+        output[next] = tosa_rescaled(&conv->rescale, next, sum_next);
+    }
+}
+
+void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int8_t *input, void *scratch) {
+    const uint32_t depth = (uint32_t)(conv->kernel_height * conv->kernel_width * conv->channels);
+    const size_t channels = (size_t)conv->out_channels;
+    const int direct = input_has_rows(conv);
+    size_t count = (size_t)(conv->batches * conv->out_height * conv->out_width);
+    uint32_t *const rows = scratch;
+    const uint32_t words = (depth + 3u) / 4u * 2u;
+    struct place place = {0, 0, 0};
+
+    while (count != 0u) {
+        const size_t some = count < 4u ? 1u : 4u;
+        int8_t *const row = (int8_t *)&rows[words * some];
+
+        for (size_t i = 0; i < some; i++) {
+            if (direct != 0) {
+                widen(input, depth, &rows[i], some);
+                input += depth;
+            } else {
+                (void)gather(conv, input, &place, row);
+                widen(row, depth, &rows[i], some);
+            }
+        }
+        if (some == 4u) {
+            multiply4(conv, depth, rows, output);
+        } else {
+            multiply1(conv, depth, rows, output);
+        }
+        output += some * channels;
+        count -= some;
+    }
+}
+
+#else
+
+void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int8_t *input, void *scratch) {
+    const size_t depth = (size_t)(conv->kernel_height * conv->kernel_width * conv->channels);
+    const size_t channels = (size_t)conv->out_channels;
+    const int direct = input_has_rows(conv);
+    struct place place = {0, 0, 0};
+
+    for (size_t count = (size_t)(conv->batches * conv->out_height * conv->out_width); count != 0u; count--) {
+        const int8_t *const row = direct != 0 ? input : scratch;
+        const int8_t *weights = conv->weights;
+
+        if (direct != 0) {
+            input += depth;
+        } else {
+            (void)gather(conv, input, &place, scratch);
+        }
+        for (size_t channel = 0; channel < channels; channel++) {
+            int32_t sum = 0;
+
+            for (size_t i = 0; i < depth; i++) {
+                sum += row[i] * weights[i];
+            }
+            weights += depth;
+            output[channel] = tosa_rescaled(&conv->rescale, channel, sum);
+        }
+        output += channels;
+    }
+}
+
+#endif

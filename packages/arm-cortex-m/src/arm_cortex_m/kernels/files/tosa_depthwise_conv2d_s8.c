@@ -1,0 +1,285 @@
+/* The lines of the input under a line of the output are kept padded, each in its place of a ring: none is copied twice.
+   A line of the output then knows no borders. */
+#include "tosa_depthwise_conv2d_s8.h"
+
+#define BLOCK 16u
+
+#if defined(TOSA_DSP)
+typedef int16_t number; /* of each four, the first and third, then the second and fourth */
+#else
+typedef int8_t number;
+#endif
+
+/* Where a line's numbers, channels of a place, begin at a multiple of four in the DSP variant. */
+static inline size_t rounded(size_t channels) {
+#if defined(TOSA_DSP)
+    return (channels + 3u) & ~(size_t)3u;
+#else
+    return channels;
+#endif
+}
+
+#if defined(TOSA_DSP)
+static uint32_t *widen(uint32_t *to, const int8_t *from, size_t count) {
+    for (; count >= 4u; count -= 4u) {
+        const uint32_t word = tosa_word(from);
+
+        *to++ = tosa_even_bytes(word);
+        *to++ = tosa_odd_bytes(word);
+        from += 4;
+    }
+    if (count != 0u) {
+        uint32_t word = 0;
+
+        (void)memcpy(&word, from, count);
+        *to++ = tosa_even_bytes(word);
+        *to++ = tosa_odd_bytes(word);
+    }
+    return to;
+}
+
+static void place_numbers(number *to, const int8_t *from, size_t places, size_t channels) {
+    uint32_t *words = (uint32_t *)(void *)to;
+
+    if (channels % 4u == 0u) {
+        (void)widen(words, from, places * channels);
+        return;
+    }
+    for (; places != 0u; places--) {
+        words = widen(words, from, channels);
+        from += channels;
+    }
+}
+
+static void place_zero_points(number *to, int32_t zero_point, size_t count) {
+    for (; count != 0u; count--) {
+        *to++ = (number)zero_point;
+    }
+}
+#else
+static void place_numbers(number *to, const int8_t *from, size_t places, size_t channels) {
+    tosa_copy(to, from, places * channels);
+}
+
+static void place_zero_points(number *to, int32_t zero_point, size_t count) { tosa_fill(to, zero_point, count); }
+#endif
+
+/* A line of the input, or of padding, as wide as the kernel reads it. */
+static void place_line(const struct tosa_depthwise_conv2d_s8 *conv, const int8_t *image, int32_t y, size_t width,
+                       number *to) {
+    const size_t channels = (size_t)conv->channels;
+    const size_t each = rounded(channels);
+    const size_t left = (size_t)conv->pad_left < width ? (size_t)conv->pad_left : width;
+    const size_t some = (size_t)conv->width < width - left ? (size_t)conv->width : width - left;
+
+    if (y < 0 || y >= conv->height) {
+        place_zero_points(to, conv->zero_point, width * each);
+        return;
+    }
+    place_zero_points(to, conv->zero_point, left * each);
+    place_numbers(&to[left * each], &image[(size_t)y * (size_t)conv->width * channels], some, channels);
+    place_zero_points(&to[(left + some) * each], conv->zero_point, (width - left - some) * each);
+}
+
+#if defined(TOSA_HELIUM)
+
+/* The sums of sixteen channels: each vector has every fourth. */
+struct sums {
+    int32x4_t bb, bt, tb, tt;
+};
+
+#define ADD_WIDENED(sums, bottom, top)                                                                                 \
+    do {                                                                                                               \
+        (sums).bb = vaddq_s32((sums).bb, vmovlbq_s16(bottom));                                                         \
+        (sums).bt = vaddq_s32((sums).bt, vmovltq_s16(bottom));                                                         \
+        (sums).tb = vaddq_s32((sums).tb, vmovlbq_s16(top));                                                            \
+        (sums).tt = vaddq_s32((sums).tt, vmovltq_s16(top));                                                            \
+    } while (0)
+
+static inline int32x4_t high4(const struct tosa_rescale *rescale, int32x4_t sums, size_t at) {
+    const int32x4_t multipliers = vldrwq_s32(&rescale->multipliers[at]);
+    const int32x4_t high = rescale->double_round != 0 ? tosa_high4_double_round(sums, multipliers)
+                                                      : tosa_high4(sums, rescale->left, multipliers);
+
+    return vrshlq_s32(high, vldrbq_s32(&rescale->shifts[at]));
+}
+
+static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *const *taps, int8_t *output) {
+    const struct tosa_rescale *const rescale = &conv->rescale;
+    const size_t channels = (size_t)conv->channels;
+    const size_t places = (size_t)conv->places;
+    const size_t count = (size_t)(conv->kernel_height * conv->kernel_width);
+    const size_t paired = (size_t)conv->paired;
+    const size_t step = (size_t)conv->stride_x * channels;
+    const size_t last = (size_t)conv->out_width - places;
+    const int8x16_t least = vdupq_n_s8((int8_t)rescale->least), most = vdupq_n_s8((int8_t)rescale->most);
+
+    for (size_t channel = 0; channel < channels; channel += BLOCK) {
+        const mve_pred16_t some = vctp8q((uint32_t)(channels * places - channel));
+
+        for (size_t place = 0;;) {
+            const size_t at = place * step + channel;
+            const int8_t *weights = &conv->weights[channel * count];
+            number *const *tap = taps;
+            struct sums sums = {vldrwq_s32(&rescale->biases[channel]), vldrwq_s32(&rescale->biases[channel + 4u]),
+                                vldrwq_s32(&rescale->biases[channel + 8u]), vldrwq_s32(&rescale->biases[channel + 12u])};
+            int16x8_t low, high;
+            int8x16_t result;
+
+            for (; tap != &taps[paired]; tap += 2) {
+                const int8x16_t x0 = vldrbq_s8(&tap[0][at]), w0 = vldrbq_s8(weights);
+                const int8x16_t x1 = vldrbq_s8(&tap[1][at]), w1 = vldrbq_s8(&weights[BLOCK]);
+                const int16x8_t bottom = vaddq_s16(vmullbq_int_s8(x0, w0), vmullbq_int_s8(x1, w1));
+                const int16x8_t top = vaddq_s16(vmulltq_int_s8(x0, w0), vmulltq_int_s8(x1, w1));
+
+                ADD_WIDENED(sums, bottom, top);
+                weights += 2u * BLOCK;
+            }
+            for (; tap != &taps[count]; tap++) {
+                const int8x16_t x0 = vldrbq_s8(&tap[0][at]), w0 = vldrbq_s8(weights);
+
+                ADD_WIDENED(sums, vmullbq_int_s8(x0, w0), vmulltq_int_s8(x0, w0));
+                weights += BLOCK;
+            }
+            low = vqmovnbq_s32(vuninitializedq_s16(), high4(rescale, sums.bb, channel));
+            low = vqmovntq_s32(low, high4(rescale, sums.bt, channel + 4u));
+            high = vqmovnbq_s32(vuninitializedq_s16(), high4(rescale, sums.tb, channel + 8u));
+            high = vqmovntq_s32(high, high4(rescale, sums.tt, channel + 12u));
+            result = vqmovnbq_s16(vuninitializedq_s8(), vqaddq_n_s16(low, (int16_t)rescale->zero_point));
+            result = vqmovntq_s16(result, vqaddq_n_s16(high, (int16_t)rescale->zero_point));
+            vstrbq_p_s8(&output[place * channels + channel], vminq_s8(vmaxq_s8(result, least), most), some);
+            if (place == last) {
+                break;
+            }
+            place = place + places < last ? place + places : last;
+        }
+    }
+}
+
+#else
+
+/* Where the rescaling's numbers of a channel are. */
+static inline size_t lane(size_t channel) {
+    static const uint8_t lanes[BLOCK] = {0, 8, 4, 12, 1, 9, 5, 13, 2, 10, 6, 14, 3, 11, 7, 15};
+
+    return (channel & ~(size_t)15u) + lanes[channel & 15u];
+}
+
+#if defined(TOSA_DSP)
+
+#define PRODUCT(sum, halves, x, w) __asm__("smla" halves " %0, %1, %2, %0" : "+r"(sum) : "r"(x), "r"(w))
+
+/* Four channels of two places; the second may be the first again. */
+static void compute_four(const struct tosa_depthwise_conv2d_s8 *conv, number *const *tap, number *const *end,
+                         const int8_t *weights, size_t at, size_t next, int32_t *sums) {
+    int32_t a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
+
+    (void)conv;
+    for (; tap != end; tap++) {
+        const uint32_t *const x = (const uint32_t *)(const void *)&tap[0][at];
+        const uint32_t *const y = (const uint32_t *)(const void *)&tap[0][next];
+        const uint32_t word = tosa_word(weights);
+        const uint32_t even = tosa_even_bytes(word), odd = tosa_odd_bytes(word);
+        const uint32_t x0 = x[0], x1 = x[1], y0 = y[0], y1 = y[1];
+
+        PRODUCT(a0, "bb", x0, even);
+        PRODUCT(a2, "tt", x0, even);
+        PRODUCT(a1, "bb", x1, odd);
+        PRODUCT(a3, "tt", x1, odd);
+        PRODUCT(b0, "bb", y0, even);
+        PRODUCT(b2, "tt", y0, even);
+        PRODUCT(b1, "bb", y1, odd);
+        PRODUCT(b3, "tt", y1, odd);
+        weights += BLOCK;
+    }
+    sums[0] = a0;
+    sums[1] = a1;
+    sums[2] = a2;
+    sums[3] = a3;
+    sums[4] = b0;
+    sums[5] = b1;
+    sums[6] = b2;
+    sums[7] = b3;
+}
+
+static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *const *taps, int8_t *output) {
+    const size_t channels = (size_t)conv->channels;
+    const size_t count = (size_t)(conv->kernel_height * conv->kernel_width);
+    const size_t step = (size_t)conv->stride_x * rounded(channels);
+    const size_t width = (size_t)conv->out_width;
+
+    for (size_t channel = 0; channel < channels; channel += 4u) {
+        const int8_t *const weights = &conv->weights[(channel & ~(size_t)15u) * count + (channel & 15u)];
+        const size_t some = channels - channel < 4u ? channels - channel : 4u;
+
+        for (size_t place = 0; place < width; place += 2u) {
+            const size_t next = place + 1u < width ? place + 1u : place;
+            int32_t sums[8];
+
+            compute_four(conv, taps, &taps[count], weights, place * step + channel, next * step + channel, sums);
+            for (size_t i = 0; i < some; i++) {
+                const size_t at = lane(channel + i);
+
+                output[place * channels + channel + i] = tosa_rescaled(&conv->rescale, at, sums[i]);
+                output[next * channels + channel + i] = tosa_rescaled(&conv->rescale, at, sums[4u + i]);
+            }
+        }
+    }
+}
+
+#else
+
+static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *const *taps, int8_t *output) {
+    const size_t channels = (size_t)conv->channels;
+    const size_t count = (size_t)(conv->kernel_height * conv->kernel_width);
+    const size_t step = (size_t)conv->stride_x * channels;
+
+    for (size_t place = 0; place < (size_t)conv->out_width; place++) {
+        for (size_t channel = 0; channel < channels; channel++) {
+            const int8_t *const weights = &conv->weights[(channel & ~(size_t)15u) * count + (channel & 15u)];
+            int32_t sum = 0;
+
+            for (size_t tap = 0; tap < count; tap++) {
+                sum += taps[tap][place * step + channel] * weights[tap * BLOCK];
+            }
+            *output++ = tosa_rescaled(&conv->rescale, lane(channel), sum);
+        }
+    }
+}
+
+#endif
+#endif
+
+void tosa_depthwise_conv2d_s8(const struct tosa_depthwise_conv2d_s8 *conv, int8_t *output, const int8_t *input,
+                              void *scratch) {
+    const size_t channels = (size_t)conv->channels;
+    const size_t kernel_height = (size_t)conv->kernel_height, kernel_width = (size_t)conv->kernel_width;
+    const int32_t lines = (conv->kernel_height - 1) * conv->dilation_y + 1;
+    const size_t width = (size_t)((conv->out_width - 1) * conv->stride_x + (conv->kernel_width - 1) * conv->dilation_x + 1);
+    const size_t line = width * rounded(channels);
+    number **const taps = scratch;
+    number *const ring = (number *)(void *)((uint8_t *)scratch + kernel_height * kernel_width * 8u);
+
+    for (int32_t batch = 0; batch < conv->batches; batch++) {
+        int32_t placed = 0; /* lines, counted from the first of the padding */
+
+        for (int32_t y = 0; y < conv->out_height; y++) {
+            const int32_t first = y * conv->stride_y;
+
+            for (placed = placed > first ? placed : first; placed < first + lines; placed++) {
+                place_line(conv, input, placed - conv->pad_top, width, &ring[(size_t)(placed % lines) * line]);
+            }
+            for (size_t i = 0; i < kernel_height; i++) {
+                const int32_t from = first + (int32_t)i * conv->dilation_y;
+
+                for (size_t j = 0; j < kernel_width; j++) {
+                    taps[i * kernel_width + j] =
+                        &ring[(size_t)(from % lines) * line + j * (size_t)conv->dilation_x * rounded(channels)];
+                }
+            }
+            compute_line(conv, taps, output);
+            output += (size_t)conv->out_width * channels;
+        }
+        input += (size_t)(conv->height * conv->width) * channels;
+    }
+}

@@ -1,0 +1,207 @@
+"""Kernels of whole operators: the reference model's results, bit for bit, on the host and on QEMU's Cortex-M."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from c_compiler import WARNINGS
+
+from arm_cortex_m.kernels import Call, calls
+from arm_tosa_core.tosa import reference_model
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Tensor
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
+from build_tools import require
+from kernel_program import MACHINES, Case, wrong_cases
+
+I8, I32 = DType.INT8, DType.INT32
+SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16+doubleround")
+RNG = np.random.default_rng(7)
+
+
+def zero(graph: Graph, dtype: DType, value: int = 0) -> Tensor:
+    return graph.constant(np.array([value], np.int32 if dtype is I32 else np.int8), dtype)
+
+
+def rescaled(
+    graph: Graph, x: Tensor, zero_point: int, scale: float | list[int], shift: int | list[int] = 0, **attrs: Any
+) -> Tensor:
+    """A RESCALE to int8, of a real factor for each channel, or of multipliers and shifts."""
+    if isinstance(scale, list):
+        multipliers, shifts = scale, shift if isinstance(shift, list) else [shift] * len(scale)
+    else:
+        count = x.shape[-1] if not attrs.get("one") else 1
+        factors = [scale * (1 + index / count) for index in range(count)]
+        exponents = [int(np.frexp(factor)[1]) for factor in factors]
+        multipliers = [round(factor * 2.0 ** (31 - e) - 0.5) for factor, e in zip(factors, exponents, strict=True)]
+        shifts = [31 - e for e in exponents]
+    attrs.pop("one", None)
+    operands = [
+        x,
+        graph.constant(np.array(multipliers, np.int32), I32),
+        graph.constant(np.array(shifts, np.int8), I8),
+        zero(graph, x.dtype),
+        zero(graph, I8, zero_point),
+    ]
+    defaults = {"output_dtype": I8, "scale32": True, "per_channel": len(multipliers) > 1}
+    return graph.append("RESCALE", operands, {**defaults, **attrs}).output
+
+
+def convolution(
+    shape: tuple[int, int, int, int],
+    outputs: int,
+    kernel: tuple[int, int] = (1, 1),
+    *,
+    stride: tuple[int, int] = (1, 1),
+    pad: tuple[int, int, int, int] = (0, 0, 0, 0),
+    dilation: tuple[int, int] = (1, 1),
+    zeros: tuple[int, int] = (3, -5),
+    scale: float | list[int] = 0.0,
+    shift: int | list[int] = 0,
+    clamp: tuple[int, int] | None = None,
+    depthwise: int = 0,
+    weights_of: tuple[int, int] = (-127, 127),
+    **attrs: Any,
+) -> Graph:
+    """A CONV2D, or a DEPTHWISE_CONV2D with a multiplier, its RESCALE, and a CLAMP."""
+    graph = Graph()
+    x = graph.input("x", shape, I8)
+    places = (*kernel, shape[3], depthwise) if depthwise else (outputs, *kernel, shape[3])
+    weights = RNG.integers(*weights_of, places, endpoint=True).astype(np.int8)
+    outputs = shape[3] * depthwise if depthwise else outputs
+    biases = RNG.integers(-3000, 3000, outputs).astype(np.int32)
+    operands = [x, graph.constant(weights, I8), graph.constant(biases, I32)]
+    operands += [zero(graph, I8, zeros[0]), zero(graph, I8)]
+    windows = {"pad": pad, "stride": stride, "dilation": dilation, "acc_type": I32}
+    y = graph.append("DEPTHWISE_CONV2D" if depthwise else "CONV2D", operands, windows).output
+    depth = kernel[0] * kernel[1] * (1 if depthwise else shape[3])
+    scale = scale or 0.6 / depth**0.5 / 73
+    y = rescaled(graph, y, zeros[1], scale, shift, **attrs)
+    if clamp is not None:
+        y = graph.append("CLAMP", [y], {"min_val": clamp[0], "max_val": clamp[1]}).output
+    graph.outputs.append(y)
+    return graph
+
+
+def depthwise(shape: tuple[int, int, int, int], kernel: tuple[int, int], **attrs: Any) -> Graph:
+    """A DEPTHWISE_CONV2D of one result for each channel, its RESCALE, and a CLAMP."""
+    return convolution(shape, 0, kernel, depthwise=1, **attrs)
+
+
+AROUND = (1, 1, 1, 1)
+FALLING = [2**31 - 1 - 12345 * index for index in range(31)]
+CONV: dict[str, Graph] = {
+    "1x1": convolution((1, 5, 5, 16), 8),
+    "1x1, odd channels": convolution((1, 3, 5, 13), 7, zeros=(-128, 127)),
+    "1x1, one channel": convolution((1, 3, 3, 1), 5),
+    "1x1, few results": convolution((1, 4, 3, 9), 3, zeros=(127, -128)),
+    "1x1, one result": convolution((1, 2, 2, 20), 1),
+    "1x1, two places": convolution((1, 1, 2, 33), 6),
+    "linear": convolution((1, 1, 1, 70), 10),
+    "linear, long": convolution((1, 1, 1, 643), 33, one=True),
+    "linear of five": convolution((5, 1, 1, 31), 9),
+    "1x1, steps": convolution((1, 7, 7, 12), 8, stride=(2, 2)),
+    "3x3": convolution((1, 6, 7, 16), 12, (3, 3), pad=AROUND),
+    "3x3, two images": convolution((2, 5, 4, 3), 5, (3, 3), pad=AROUND, zeros=(-128, -128)),
+    "3x3, steps": convolution((1, 8, 8, 5), 6, (3, 3), stride=(2, 2), pad=(0, 1, 1, 0)),
+    "3x3, holes": convolution((1, 9, 8, 5), 4, (3, 3), dilation=(2, 3), pad=(2, 2, 3, 2)),
+    "10x4": convolution((1, 14, 9, 1), 8, (10, 4), stride=(2, 2), pad=(4, 4, 1, 2)),
+    "1x5 and far padding": convolution((1, 3, 4, 6), 4, (1, 5), pad=(2, 3, 6, 7), zeros=(127, 0)),
+    "one factor": convolution((1, 4, 4, 8), 8, (2, 2), one=True),
+    "clamp": convolution((1, 4, 4, 8), 8, (2, 2), clamp=(-20, 33)),
+    "rounded twice": convolution((1, 4, 4, 8), 8, (2, 2), rounding_mode="DOUBLE_ROUND"),
+    "rounded twice, long": convolution(
+        (1, 4, 1, 40), 5, rounding_mode="DOUBLE_ROUND", scale=[2**30, 0, 1, 2**31 - 1, 77], shift=[38, 33, 33, 40, 34]
+    ),
+    "large factors": convolution((1, 4, 4, 3), 4, weights_of=(-3, 3), scale=0.4),
+    "factors above one": convolution(
+        (1, 4, 4, 3), 4, weights_of=(-1, 1), scale=[2**30, 2**31 - 1, 5, 0], shift=[29, 30, 31, 62]
+    ),
+    "far shifts": convolution((1, 4, 4, 3), 4, scale=[2**31 - 1, 2**31 - 1, 2**30, 1], shift=[33, 45, 62, 38]),
+    "all shifts": convolution((1, 6, 5, 4), 31, scale=FALLING, shift=[*range(33, 63), 62]),
+    "least weights": convolution((1, 3, 3, 16), 4, weights_of=(-128, -128), zeros=(5, 7)),
+}  # fmt: skip
+DEPTHWISE: dict[str, Graph] = {
+    "depthwise 3x3": depthwise((1, 6, 7, 16), (3, 3), pad=AROUND),
+    "depthwise 3x3, steps": depthwise((1, 8, 8, 32), (3, 3), stride=(2, 2), pad=(0, 1, 0, 1)),
+    "depthwise 3x3, two images": convolution((2, 5, 6, 8), 0, (3, 3), pad=AROUND, depthwise=1, zeros=(-128, 127)),
+    "depthwise, odd channels": convolution((1, 5, 5, 13), 0, (3, 3), pad=AROUND, depthwise=1, zeros=(127, -128)),
+    "depthwise, many odd channels": depthwise((1, 5, 4, 35), (3, 3), pad=AROUND),
+    "depthwise, four channels": depthwise((1, 5, 7, 4), (3, 2), pad=(1, 1, 1, 0)),
+    "depthwise, two channels": depthwise((1, 3, 9, 2), (1, 2)),
+    "depthwise, narrow": depthwise((1, 6, 3, 8), (3, 3)),
+    "depthwise of even taps": depthwise((1, 6, 4, 16), (2, 4)),
+    "depthwise, 5x5 with holes": depthwise((1, 12, 11, 6), (5, 3), dilation=(2, 3), pad=(3, 2, 4, 1)),
+    "depthwise, far padding": depthwise((1, 2, 3, 5), (3, 3), stride=(3, 3), pad=(5, 5, 4, 5)),
+    "depthwise, padding alone": depthwise((1, 2, 2, 16), (1, 1), pad=(1, 0, 3, 1)),
+    "depthwise, big steps": depthwise((1, 11, 11, 8), (2, 2), stride=(3, 3)),
+    "depthwise, least weights": depthwise((1, 4, 4, 16), (3, 3), weights_of=(-128, -128), pad=AROUND, zeros=(5, 7)),
+    "depthwise, small weights": depthwise((1, 4, 4, 16), (3, 3), weights_of=(-5, 5), scale=0.3),
+    "depthwise, clamp": depthwise((1, 4, 4, 16), (3, 3), clamp=(-20, 33)),
+    "depthwise, one factor": depthwise((1, 4, 4, 24), (3, 3), one=True),
+    "depthwise, rounded twice": depthwise((1, 4, 4, 20), (3, 3), rounding_mode="DOUBLE_ROUND"),
+    "depthwise of one channel": convolution((1, 4, 5, 1), 0, (3, 3), pad=AROUND, depthwise=6),
+    "depthwise, all shifts": depthwise((1, 3, 3, 30), (2, 2), scale=FALLING[:30], shift=[*range(33, 63)]),
+}  # fmt: skip
+ROWS = CONV | DEPTHWISE
+
+
+def inputs_of(graph: Graph) -> list[np.ndarray[Any, Any]]:
+    out = []
+    for tensor in graph.inputs:
+        array = RNG.integers(-128, 128, tensor.shape).astype(np.int8)
+        array.flat[:2] = -128, 127
+        out.append(array)
+    return out
+
+
+def case_of(graph: Graph) -> Case:
+    (call,) = steps = calls(graph)
+    assert isinstance(call, Call), steps
+    assert len(call.ops) == len(list(graph.ops))
+    arrays = inputs_of(graph)
+    (wanted,) = reference_model.run(serialize(graph, SPEC), arrays)
+    assert wanted.min() < wanted.max(), "of a constant, a comparison says nothing"
+    given = dict(zip(graph.inputs, arrays, strict=True))
+    return Case(call, [given[tensor] for tensor in call.inputs], wanted)
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Case]:
+    return {name: case_of(graph) for name, graph in ROWS.items()}
+
+
+def test_kernels_are_the_reference_models(cases: dict[str, Case], tmp_path: Path) -> None:
+    require("gcc")
+    assert wrong_cases(tmp_path, cases, WARNINGS) == []
+
+
+@pytest.mark.parametrize("core", MACHINES)
+def test_they_are_on_a_core(core: str, cases: dict[str, Case], tmp_path: Path) -> None:
+    require("arm-none-eabi-gcc", "qemu-system-arm")
+    assert wrong_cases(tmp_path, cases, WARNINGS, MACHINES[core]) == []
+
+
+OTHERS: dict[str, Graph] = {
+    "sums that do not fit when shifted": convolution((1, 2, 2, 64), 4, scale=[2**30], shift=[20]),
+    "shifts too far apart": convolution((1, 2, 2, 4), 2, scale=[2**30, 2**30], shift=[31, 62]),
+    "rounded twice, large factors": convolution(
+        (1, 2, 2, 4), 2, scale=[2**30], shift=[32], rounding_mode="DOUBLE_ROUND"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_others_stay_operators(name: str) -> None:
+    """Factors that the kernels do not compute exactly."""
+    assert calls(OTHERS[name]) == list(OTHERS[name].ops)
+
+
+def test_a_sum_that_is_read_twice_stays() -> None:
+    graph = convolution((1, 2, 2, 4), 3)
+    graph.outputs.append(next(iter(graph.ops)).output)
+    assert calls(graph) == list(graph.ops)
