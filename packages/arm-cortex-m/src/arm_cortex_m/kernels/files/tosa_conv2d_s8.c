@@ -210,15 +210,15 @@ void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int
 
 #elif defined(TOSA_DSP)
 
-/* A row as numbers of 16 bits: of each four the first and third, the second and fourth; zeros behind the last.
-   Args: apart: words from a pair to the next. */
-static void widen(const int8_t *row, uint32_t depth, uint32_t *to, size_t apart) {
+/* A row as numbers of 16 bits, beside three others: of each four the first and third, the second and fourth; zeros
+   behind the last. */
+static void widen(const int8_t *row, uint32_t depth, uint32_t *to) {
     for (; depth >= 4u; depth -= 4u) {
         const uint32_t word = tosa_word(row);
 
         to[0] = tosa_even_bytes(word);
-        to[apart] = tosa_odd_bytes(word);
-        to += 2u * apart;
+        to[4] = tosa_odd_bytes(word);
+        to += 8;
         row += 4;
     }
     if (depth != 0u) {
@@ -226,7 +226,7 @@ static void widen(const int8_t *row, uint32_t depth, uint32_t *to, size_t apart)
 
         (void)memcpy(&word, row, depth);
         to[0] = tosa_even_bytes(word);
-        to[apart] = tosa_odd_bytes(word);
+        to[4] = tosa_odd_bytes(word);
     }
 }
 
@@ -248,6 +248,8 @@ static void widen(const int8_t *row, uint32_t depth, uint32_t *to, size_t apart)
 
 /* Four rows, one beside the other, and all output channels. */
 static void multiply4(const struct tosa_conv2d_s8 *conv, uint32_t depth, const uint32_t *rows, int8_t *output) {
+    const struct tosa_rescale rescale = conv->rescale;
+    const int saturates = tosa_saturates(&rescale);
     const size_t channels = (size_t)conv->out_channels;
     const uint32_t *const end = &rows[(depth + 3u) / 4u * 8u];
     const uint32_t odd = (depth + 3u) / 4u & 1u;
@@ -266,36 +268,100 @@ static void multiply4(const struct tosa_conv2d_s8 *conv, uint32_t depth, const u
                            [weights] "+r"(weights), [x] "+r"(x), [even] "=&r"(even_weights), [odd] "+&l"(odd_weights)
                          : [end] "r"(end)
                          : "r4", "r5", "r6", "r8", "cc", "memory");
-        output[channel] = tosa_rescaled(&conv->rescale, channel, sum0);
-        output[channels + channel] = tosa_rescaled(&conv->rescale, channel, sum1);
-        output[2u * channels + channel] = tosa_rescaled(&conv->rescale, channel, sum2);
-        output[3u * channels + channel] = tosa_rescaled(&conv->rescale, channel, sum3);
+        if (saturates != 0) {
+            const int32_t bias = rescale.biases[channel], multiplier = rescale.multipliers[channel];
+            const int32_t shift = ~rescale.shifts[channel], offset = 2 * rescale.zero_point + 1;
+            const int32_t left = rescale.left;
+
+            output[channel] = (int8_t)tosa_saturated(sum0 + bias, left, multiplier, shift, offset);
+            output[channels + channel] = (int8_t)tosa_saturated(sum1 + bias, left, multiplier, shift, offset);
+            output[2u * channels + channel] = (int8_t)tosa_saturated(sum2 + bias, left, multiplier, shift, offset);
+            output[3u * channels + channel] = (int8_t)tosa_saturated(sum3 + bias, left, multiplier, shift, offset);
+        } else {
+            output[channel] = tosa_rescaled(&rescale, channel, sum0);
+            output[channels + channel] = tosa_rescaled(&rescale, channel, sum1);
+            output[2u * channels + channel] = tosa_rescaled(&rescale, channel, sum2);
+            output[3u * channels + channel] = tosa_rescaled(&rescale, channel, sum3);
+        }
     }
 }
 
-/* One row and all output channels, two at a time; the last two may be one. */
-static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const uint32_t *row, int8_t *output) {
+static inline int32_t four_products(uint32_t x, uint32_t weights, int32_t sum) {
+    sum = __smlad((int32_t)tosa_even_bytes(x), (int32_t)tosa_even_bytes(weights), sum);
+    return __smlad((int32_t)tosa_odd_bytes(x), (int32_t)tosa_odd_bytes(weights), sum);
+}
+
+/* The next four numbers of a channel of which the weights have come to `word`, and of the row. */
+#define CHANNEL_BY_FOUR(sum)                                                                                           \
+    "sxtb16 %[halves], %[word]\n"                                                                                      \
+    "sxtb16 %[word], %[word], ror #8\n"                                                                                \
+    "smlad %[" sum "], %[halves], %[even], %[" sum "]\n"                                                               \
+    "smlad %[" sum "], %[word], %[odd], %[" sum "]\n"
+
+/* A row that the input has and four channels: sums of the products of all whole words. */
+static inline void sum_four_channels(int32_t sums[4], const int8_t *row, const int8_t *weights, uint32_t depth) {
+    const int8_t *const end = &row[depth & ~3u];
+    int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+    uint32_t even, odd, word, halves;
+
+    if (row != end) {
+        __asm__ volatile("1:\n"
+                         "ldr %[odd], [%[row]], #4\n"
+                         "sxtb16 %[even], %[odd]\n"
+                         "sxtb16 %[odd], %[odd], ror #8\n"
+                         "ldr %[word], [%[weights], %[depth]]\n" CHANNEL_BY_FOUR("sum1")
+                         "ldr %[word], [%[weights], %[depth], lsl #1]\n" CHANNEL_BY_FOUR("sum2")
+                         "ldr %[word], [%[weights], %[thrice]]\n" CHANNEL_BY_FOUR("sum3")
+                         "ldr %[word], [%[weights]], #4\n" CHANNEL_BY_FOUR("sum0")
+                         "cmp %[row], %[end]\n"
+                         "bne 1b\n"
+                         : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3), [row] "+r"(row),
+                           [weights] "+r"(weights), [even] "=&r"(even), [odd] "=&r"(odd), [word] "=&r"(word),
+                           [halves] "=&r"(halves)
+                         : [depth] "r"(depth), [thrice] "r"(3u * depth), [end] "r"(end)
+                         : "cc", "memory");
+    }
+    sums[0] = sum0;
+    sums[1] = sum1;
+    sums[2] = sum2;
+    sums[3] = sum3;
+}
+
+/* One row that the input has, or that is gathered, and all output channels. */
+static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const int8_t *row, int8_t *output) {
+    const struct tosa_rescale rescale = conv->rescale;
+    const int saturates = tosa_saturates(&rescale);
     const size_t channels = (size_t)conv->out_channels;
-    const uint32_t *const end = &row[(depth + 3u) / 4u * 2u];
+    const size_t whole = depth & ~3u;
+    size_t channel = 0;
+    uint32_t rest = 0;
 
-    for (size_t channel = 0; channel < channels; channel += 2u) {
-        const size_t next = channel + 1u < channels ? channel + 1u : channel;
+    (void)memcpy(&rest, &row[whole], depth - whole);
+    while (channel < channels) {
+        const size_t left = channels - channel;
+        const size_t some = left < 2u ? 1u : left < 4u ? 2u : 4u;
         const int8_t *weights = &conv->weights[channel * depth];
-        const int8_t *weights_next = &conv->weights[next * depth];
-        int32_t sum = 0, sum_next = 0;
+        const int8_t *const next = &weights[some == 1u ? 0u : depth];
+        int32_t sums[4] = {0, 0, 0, 0};
 
-        for (const uint32_t *x = row; x != end; x += 2) {
-            const uint32_t word = tosa_word(weights), word_next = tosa_word(weights_next);
+        if (some == 4u) {
+            sum_four_channels(sums, row, weights, depth);
+        } else {
+            for (size_t i = 0; i < whole; i += 4u) {
+                const uint32_t x = tosa_word(&row[i]);
 
-            sum = __smlad((int32_t)tosa_even_bytes(word), (int32_t)x[0], sum);
-            sum_next = __smlad((int32_t)tosa_even_bytes(word_next), (int32_t)x[0], sum_next);
-            sum = __smlad((int32_t)tosa_odd_bytes(word), (int32_t)x[1], sum);
-            sum_next = __smlad((int32_t)tosa_odd_bytes(word_next), (int32_t)x[1], sum_next);
-            weights += 4;
-            weights_next += 4;
+                sums[0] = four_products(x, tosa_word(&weights[i]), sums[0]);
+                sums[1] = four_products(x, tosa_word(&next[i]), sums[1]);
+            }
         }
-        output[channel] = tosa_rescaled(&conv->rescale, channel, sum);
-        output[next] = tosa_rescaled(&conv->rescale, next, sum_next);
+        for (size_t i = 0; i < some; i++, channel++, weights += depth) {
+            const int32_t sum = whole == depth ? sums[i] : four_products(rest, tosa_word(&weights[whole]), sums[i]);
+
+            *output++ = saturates == 0 ? tosa_rescaled(&rescale, channel, sum)
+                                       : (int8_t)tosa_saturated(sum + rescale.biases[channel], rescale.left,
+                                                                rescale.multipliers[channel], ~rescale.shifts[channel],
+                                                                2 * rescale.zero_point + 1);
+        }
     }
 }
 
@@ -305,26 +371,28 @@ void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int
     const int direct = input_has_rows(conv);
     size_t count = (size_t)(conv->batches * conv->out_height * conv->out_width);
     uint32_t *const rows = scratch;
-    const uint32_t words = (depth + 3u) / 4u * 2u;
+    int8_t *const gathered = (int8_t *)&rows[(depth + 3u) / 4u * 8u];
     struct place place = {0, 0, 0};
 
     while (count != 0u) {
         const size_t some = count < 4u ? 1u : 4u;
-        int8_t *const row = (int8_t *)&rows[words * some];
+        const int8_t *row = gathered;
 
         for (size_t i = 0; i < some; i++) {
             if (direct != 0) {
-                widen(input, depth, &rows[i], some);
+                row = input;
                 input += depth;
             } else {
-                (void)gather(conv, input, &place, row);
-                widen(row, depth, &rows[i], some);
+                (void)gather(conv, input, &place, gathered);
+            }
+            if (some == 4u) {
+                widen(row, depth, &rows[i]);
             }
         }
         if (some == 4u) {
             multiply4(conv, depth, rows, output);
         } else {
-            multiply1(conv, depth, rows, output);
+            multiply1(conv, depth, row, output);
         }
         output += some * channels;
         count -= some;

@@ -52,8 +52,13 @@ static void place_numbers(number *to, const int8_t *from, size_t places, size_t 
 }
 
 static void place_zero_points(number *to, int32_t zero_point, size_t count) {
-    for (; count != 0u; count--) {
-        *to++ = (number)zero_point;
+    const uint32_t half = (uint32_t)zero_point & 0xFFFFu;
+    const uint32_t pair = half | half << 16;
+    uint32_t *words = (uint32_t *)(void *)to;
+
+    for (; count != 0u; count -= 4u) {
+        *words++ = pair;
+        *words++ = pair;
     }
 }
 #else
@@ -169,27 +174,25 @@ static inline size_t lane(size_t channel) {
 
 #define PRODUCT(sum, halves, x, w) __asm__("smla" halves " %0, %1, %2, %0" : "+r"(sum) : "r"(x), "r"(w))
 
-/* Four channels of two places; the second may be the first again. */
-static void compute_four(const struct tosa_depthwise_conv2d_s8 *conv, number *const *tap, number *const *end,
-                         const int8_t *weights, size_t at, size_t next, int32_t *sums) {
+/* The sums of four channels of two places; the numbers of the second are `apart` words behind those of the first. */
+static inline void sum_four(int32_t sums[8], number *const *tap, number *const *end, const int8_t *weights, size_t at,
+                            size_t apart) {
     int32_t a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
 
-    (void)conv;
     for (; tap != end; tap++) {
         const uint32_t *const x = (const uint32_t *)(const void *)&tap[0][at];
-        const uint32_t *const y = (const uint32_t *)(const void *)&tap[0][next];
+        const uint32_t *const y = &x[apart];
         const uint32_t word = tosa_word(weights);
         const uint32_t even = tosa_even_bytes(word), odd = tosa_odd_bytes(word);
-        const uint32_t x0 = x[0], x1 = x[1], y0 = y[0], y1 = y[1];
 
-        PRODUCT(a0, "bb", x0, even);
-        PRODUCT(a2, "tt", x0, even);
-        PRODUCT(a1, "bb", x1, odd);
-        PRODUCT(a3, "tt", x1, odd);
-        PRODUCT(b0, "bb", y0, even);
-        PRODUCT(b2, "tt", y0, even);
-        PRODUCT(b1, "bb", y1, odd);
-        PRODUCT(b3, "tt", y1, odd);
+        PRODUCT(a0, "bb", x[0], even);
+        PRODUCT(a2, "tt", x[0], even);
+        PRODUCT(a1, "bb", x[1], odd);
+        PRODUCT(a3, "tt", x[1], odd);
+        PRODUCT(b0, "bb", y[0], even);
+        PRODUCT(b2, "tt", y[0], even);
+        PRODUCT(b1, "bb", y[1], odd);
+        PRODUCT(b3, "tt", y[1], odd);
         weights += BLOCK;
     }
     sums[0] = a0;
@@ -202,26 +205,123 @@ static void compute_four(const struct tosa_depthwise_conv2d_s8 *conv, number *co
     sums[7] = b3;
 }
 
+/* The products of a line of a kernel of three, for two channels and two places beside one another: four columns. */
+static inline void sum_three(int32_t *a_low, int32_t *a_high, int32_t *b_low, int32_t *b_high, const uint32_t *x,
+                             size_t column, const uint32_t *weights) {
+    uint32_t number, weight, other;
+
+    __asm__("ldr %[number], [%[x]]\n"
+            "ldr %[weight], [%[weights]]\n"
+            "smlabb %[a_low], %[number], %[weight], %[a_low]\n"
+            "smlatt %[a_high], %[number], %[weight], %[a_high]\n"
+            "ldr %[number], [%[x], %[column], lsl #2]\n"
+            "ldr %[other], [%[weights], #8]\n"
+            "smlabb %[b_low], %[number], %[weight], %[b_low]\n"
+            "smlatt %[b_high], %[number], %[weight], %[b_high]\n"
+            "smlabb %[a_low], %[number], %[other], %[a_low]\n"
+            "smlatt %[a_high], %[number], %[other], %[a_high]\n"
+            "ldr %[number], [%[x], %[column], lsl #3]\n"
+            "ldr %[weight], [%[weights], #16]\n"
+            "add %[x], %[x], %[column], lsl #2\n"
+            "smlabb %[b_low], %[number], %[other], %[b_low]\n"
+            "smlatt %[b_high], %[number], %[other], %[b_high]\n"
+            "smlabb %[a_low], %[number], %[weight], %[a_low]\n"
+            "smlatt %[a_high], %[number], %[weight], %[a_high]\n"
+            "ldr %[number], [%[x], %[column], lsl #3]\n"
+            "smlabb %[b_low], %[number], %[weight], %[b_low]\n"
+            "smlatt %[b_high], %[number], %[weight], %[b_high]\n"
+            : [a_low] "+r"(*a_low), [a_high] "+r"(*a_high), [b_low] "+r"(*b_low), [b_high] "+r"(*b_high), [x] "+r"(x),
+              [number] "=&r"(number), [weight] "=&r"(weight), [other] "=&r"(other)
+            : [column] "r"(column), [weights] "r"(weights)
+            : "memory");
+}
+
+/* The same as sum_four for a kernel of 3 x 3 that goes on place by place; args: weights are two words for each. */
+static inline void sum_four_3x3(int32_t sums[8], number *const *lines, const uint32_t *weights, size_t at,
+                                size_t column) {
+    int32_t a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
+
+    for (size_t i = 0; i < 3u; i++) {
+        const uint32_t *const x = (const uint32_t *)(const void *)&lines[3u * i][at];
+
+        sum_three(&a0, &a2, &b0, &b2, x, column, weights);
+        sum_three(&a1, &a3, &b1, &b3, &x[1], column, &weights[1]);
+        weights += 6;
+    }
+    sums[0] = a0;
+    sums[1] = a1;
+    sums[2] = a2;
+    sums[3] = a3;
+    sums[4] = b0;
+    sums[5] = b1;
+    sums[6] = b2;
+    sums[7] = b3;
+}
+
+/* Rescales one channel of two places. */
+#define RESCALED(i, from)                                                                                              \
+    do {                                                                                                               \
+        const int32_t bias = biases[from], multiplier = multipliers[from], shift = ~shifts[from];                      \
+                                                                                                                       \
+        to[i] = (int8_t)tosa_saturated(sums[i] + bias, left, multiplier, shift, offset);                               \
+        to_next[i] = (int8_t)tosa_saturated(sums[4 + (i)] + bias, left, multiplier, shift, offset);                    \
+    } while (0)
+
+static inline void store_four(const struct tosa_rescale *rescale, const int32_t sums[8], size_t at, int8_t *to,
+                              int8_t *to_next) {
+    const int32_t left = rescale->left, offset = 2 * rescale->zero_point + 1;
+    const int32_t *const biases = &rescale->biases[at], *const multipliers = &rescale->multipliers[at];
+    const int8_t *const shifts = &rescale->shifts[at];
+
+    RESCALED(0, 0);
+    RESCALED(1, 8);
+    RESCALED(2, 4);
+    RESCALED(3, 12);
+}
+
 static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *const *taps, int8_t *output) {
+    const struct tosa_rescale rescale = conv->rescale;
+    const int saturates = tosa_saturates(&rescale);
     const size_t channels = (size_t)conv->channels;
     const size_t count = (size_t)(conv->kernel_height * conv->kernel_width);
-    const size_t step = (size_t)conv->stride_x * rounded(channels);
+    const size_t each = rounded(channels);
+    const size_t step = (size_t)conv->stride_x * each;
     const size_t width = (size_t)conv->out_width;
+    const int three = conv->kernel_height == 3 && conv->kernel_width == 3 && conv->stride_x == 1 &&
+                      conv->dilation_x == 1 && width > 1u;
 
     for (size_t channel = 0; channel < channels; channel += 4u) {
         const int8_t *const weights = &conv->weights[(channel & ~(size_t)15u) * count + (channel & 15u)];
         const size_t some = channels - channel < 4u ? channels - channel : 4u;
+        const size_t at = lane(channel);
+        uint32_t wide[18];
 
+        if (three != 0) {
+            for (size_t i = 0; i < 9u; i++) {
+                const uint32_t word = tosa_word(&weights[i * BLOCK]);
+
+                wide[2u * i] = tosa_even_bytes(word);
+                wide[2u * i + 1u] = tosa_odd_bytes(word);
+            }
+        }
         for (size_t place = 0; place < width; place += 2u) {
-            const size_t next = place + 1u < width ? place + 1u : place;
+            const size_t first = three != 0 && place + 1u == width ? place - 1u : place;
+            const size_t next = first + 1u < width ? first + 1u : first;
+            int8_t *const to = &output[first * channels + channel], *const to_next = &output[next * channels + channel];
             int32_t sums[8];
 
-            compute_four(conv, taps, &taps[count], weights, place * step + channel, next * step + channel, sums);
+            if (three != 0) {
+                sum_four_3x3(sums, taps, wide, first * each + channel, each / 2u);
+            } else {
+                sum_four(sums, taps, &taps[count], weights, first * step + channel, (next - first) * step / 2u);
+            }
+            if (saturates != 0 && some == 4u) {
+                store_four(&rescale, sums, at, to, to_next);
+                continue;
+            }
             for (size_t i = 0; i < some; i++) {
-                const size_t at = lane(channel + i);
-
-                output[place * channels + channel + i] = tosa_rescaled(&conv->rescale, at, sums[i]);
-                output[next * channels + channel + i] = tosa_rescaled(&conv->rescale, at, sums[4u + i]);
+                to[i] = tosa_rescaled(&rescale, lane(channel + i), sums[i]);
+                to_next[i] = tosa_rescaled(&rescale, lane(channel + i), sums[4u + i]);
             }
         }
     }

@@ -94,6 +94,20 @@ static inline uint32_t tosa_word(const int8_t *bytes) {
     return word;
 }
 
+/* Whether tosa_saturated does for a rescaling what tosa_rescaled does. */
+static inline int tosa_saturates(const struct tosa_rescale *rescale) {
+    return rescale->double_round == 0 && rescale->least == INT8_MIN && rescale->most == INT8_MAX;
+}
+
+/* The same as tosa_rescaled for a sum with its bias; args: shift is s - 1, offset is 2 * zero_point + 1. */
+static inline int32_t tosa_saturated(int32_t value, int32_t left, int32_t multiplier, int32_t shift, int32_t offset) {
+    const int32_t high = tosa_high_product((int32_t)((uint32_t)value << left), multiplier);
+    int32_t result;
+
+    __asm__("ssat %0, #8, %1, asr #1" : "=r"(result) : "r"((high >> shift) + offset));
+    return result;
+}
+
 /* The first and the third byte of a word as numbers of 16 bits; the second and the fourth. */
 static inline uint32_t tosa_even_bytes(uint32_t word) {
     uint32_t halves;
