@@ -15,6 +15,50 @@ from arm_tosa_core.tosa.flatbuffer import Offsets, Table, Vector, int32_vector, 
 
 _TYPES = {kind.dtype: number for number, kind in KINDS.items() if number not in (13, 17)}
 _INT4 = 17
+#: The number of each table of options in the union of the schema, by the operators that have it.
+_OPTIONS = {
+    "CONV_2D": 1,
+    "DEPTHWISE_CONV_2D": 2,
+    "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D": 5,
+    "SVDF": 6,
+    "FULLY_CONNECTED": 8,
+    "SOFTMAX": 9,
+    "CONCATENATION": 10,
+    "ADD": 11,
+    "L2_NORMALIZATION": 12,
+    "LOCAL_RESPONSE_NORMALIZATION": 13,
+    "RESIZE_BILINEAR": 15,
+    "RESHAPE": 17,
+    "SPACE_TO_DEPTH": 19,
+    "MUL": 21,
+    "GATHER": 23,
+    "MEAN SUM REDUCE_PROD REDUCE_MAX REDUCE_MIN REDUCE_ANY REDUCE_ALL": 27,
+    "SUB": 28,
+    "DIV": 29,
+    "SQUEEZE": 30,
+    "STRIDED_SLICE": 32,
+    "SPLIT": 35,
+    "ARG_MAX": 40,
+    "TRANSPOSE_CONV": 49,
+    "ARG_MIN": 57,
+    "PACK": 59,
+    "ONE_HOT": 61,
+    "UNPACK": 64,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": 71,
+    "RESIZE_NEAREST_NEIGHBOR": 74,
+    "LEAKY_RELU": 75,
+    "MIRROR_PAD": 77,
+    "SPLIT_V": 79,
+    "IF": 92,
+    "WHILE": 93,
+    "DEPTH_TO_SPACE": 94,
+    "BATCH_MATMUL": 101,
+    "CUMSUM": 102,
+    "CALL_ONCE": 103,
+    "VAR_HANDLE": 112,
+    "GELU": 117,
+}
+_UNION = {kind: number for kinds, number in _OPTIONS.items() for kind in kinds.split()}
 
 
 @dataclass(frozen=True)
@@ -129,7 +173,8 @@ def _operator(one: Op, codes: list[str], place: Mapping[str, int]) -> Table:
             fields.append((code, value) if code in "if" else ("B", int(value) & 0xFF))
     ends = (int32_vector([place[name] for name in names]) for names in (one.inputs, one.outputs))
     custom = Vector(one.custom, len(one.custom), 4) if one.custom else None
-    return Table(("I", codes.index(one.kind)), *ends, ("B", 1), Table(*fields), custom)
+    union = ("B", _UNION[one.kind]) if one.kind in _UNION else None
+    return Table(("I", codes.index(one.kind)), *ends, union, Table(*fields) if union else None, custom)
 
 
 def int8(*shape: int, scale: float, zero: int = 0) -> T:

@@ -57,6 +57,11 @@ def test_a_quantized_model_is_compared_as_it_is(net: Path, acme: Callable[..., N
     (row,) = ok("compare", "net.pt2", "--targets", "acme")["results"]
     assert row["quantize"] == "as-is" and "--quantize" not in row["command"] and row["figures"]["cycles"] == 2000
     assert "int8 does not apply to it, but as-is does" in error("compare", "net.pt2", "--targets", "acme", *INT8)
+    (net / "space.toml").write_text("[targets.tosa-int]\n")
+    (row,) = ok("sweep", "net.pt2", "--space", "space.toml", "--workers", "1")["front"]
+    assert row["quantize"] == "as-is"
+    samples = ("--calibration", "data.npz", "--evaluate", "data.npz")
+    assert "give the float model that it was made from" in error("accuracy", "net.pt2", "-t", "tosa-int", *samples)
 
 
 def test_compare_is_one_table(net: Path, acme: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:

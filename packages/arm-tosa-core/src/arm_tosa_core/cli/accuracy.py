@@ -126,7 +126,11 @@ def accuracy(
     judge = None if metric is None else load_function(metric, "--metric")
     program = load_program(model, trust=trust, shapes=input_shape, values=input_value)
     if is_quantized(program):
-        raise UsageError(f"{model} is quantized already: give the float model")
+        raise UsageError(
+            f"{model} is quantized already, and this command compares a float model with what quantization makes of "
+            "it: give the float model that it was made from. `verify --model` compares a quantized file with what is "
+            "compiled from it"
+        )
 
     from ..accuracy.model import Model
     from ..accuracy.search import search

@@ -65,7 +65,7 @@ def compare(
     require_page(output)
     names = [name for text in targets.split(",") for name in targets_named(text.strip())]
     if quantize is None:
-        quantize = _default(model, sources)
+        quantize = default_scheme(model, sources)
     schemes = schemes_named([text.strip() for text in quantize.split(",")])
     space = Space({name: {} for name in names}, schemes)
     with tempfile.TemporaryDirectory(prefix="arm-tosa-") as folder, progress() as shown:
@@ -87,7 +87,7 @@ def compare(
     return Result(data, show)
 
 
-def _default(model: str, sources: FileSources) -> str:
+def default_scheme(model: str, sources: FileSources) -> str:
     """The scheme where none is named: a file may hold a quantized model, while a function seldom makes one."""
     if ".py:" in model:
         return "int8"

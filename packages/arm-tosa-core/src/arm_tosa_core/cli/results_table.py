@@ -76,6 +76,7 @@ def command_of(point: Point, sources: FileSources) -> str:
         if sources.calibrate is not None:
             words += ["--calibration", str(data_file(sources.calibrate, parameters))]
     words += [word for shape in sources.shapes for word in ("--input-shape", shape)]
+    words += [word for value in sources.values for word in ("--input-value", value)]
     words += [word for key, value in point.options for word in ("--option", f"{key}={value}")]
     return shlex.join([*words, "-o", "out.pte"])
 

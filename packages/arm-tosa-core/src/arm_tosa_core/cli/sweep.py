@@ -20,7 +20,7 @@ from ..sweep.point import Result as PointResult
 from ..sweep.pool import Pool, default_workers
 from ..sweep.run import sweep as sweep_points
 from ..sweep.space import Space, read_space
-from .compare import Calibration, Evaluate, Metric, Page, require_page, sources_of
+from .compare import Calibration, Evaluate, Metric, Page, default_scheme, require_page, sources_of
 from .options import InputShapes, InputValues, Trust
 from .progress import progress
 from .report import Result, say, table
@@ -41,8 +41,9 @@ def sweep(
     space: Annotated[
         Path,
         typer.Option(
-            help='TOML file with the values to try: the list quantize; tables such as targets."ethos-u55-*", with a '
-            "list of values for each option of the target; the table parameters, with lists for the model's function."
+            help="TOML file with the values to try: the list quantize (default: int8, or as-is for a file that is "
+            'quantized already); tables such as targets."ethos-u55-*", with a list of values for each option of the '
+            "target; the table parameters, with lists for the model's function."
         ),
     ],
     calibration: Calibration = None,
@@ -102,7 +103,7 @@ def sweep(
     sources = sources_of(model, calibration, evaluate, metric, trust, input_shape, input_value)
     _require_data(limits, evaluate, metric)
     require_page(output)
-    chosen = read_space(space)
+    chosen = read_space(space, lambda: default_scheme(model, sources))
     for parameters in chosen.all_parameters():
         sources.require(dict(parameters))
     if dask is not None and (workers is not None or memory is not None):

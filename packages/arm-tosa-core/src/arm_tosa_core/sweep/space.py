@@ -8,7 +8,7 @@ import math
 import random
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -103,8 +103,11 @@ def _without_defaults(values: tuple[tuple[str, str], ...]) -> tuple[tuple[str, s
     return tuple((key, value) for key, value in values if value != DEFAULT)
 
 
-def read_space(path: Path) -> Space:
+def read_space(path: Path, scheme: Callable[[], str] = lambda: "int8") -> Space:
     """The space that a TOML file describes.
+
+    Args:
+        scheme: gives the scheme of a file that names none.
 
     Raises:
         UsageError: it cannot be read, is no TOML, or holds an unknown key, target, option or scheme: names the line and
@@ -118,7 +121,7 @@ def read_space(path: Path) -> Space:
     except ValueError as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
     try:
-        return _Reader(text, data).space()
+        return _Reader(text, data, scheme).space()
     except UsageError as error:
         raise UsageError(f"{path}{error}") from None
 
@@ -161,9 +164,10 @@ def _words(name: str) -> list[str]:
 class _Reader:
     """Reads the parts of a file; errors begin with the line, ``, line 3: ...``."""
 
-    def __init__(self, text: str, data: Mapping[str, Any]) -> None:
+    def __init__(self, text: str, data: Mapping[str, Any], scheme: Callable[[], str]) -> None:
         self._lines = text.splitlines()
         self._data = data
+        self._scheme = scheme
 
     def space(self) -> Space:
         for key in self._data:
@@ -203,7 +207,7 @@ class _Reader:
                 raise self._error(key, f"target {target!r} has no option {key!r}; {advice}")
 
     def _schemes(self) -> list[str]:
-        values = self._values("quantize", self._data.get("quantize", ["int8"]))
+        values = self._values("quantize", self._data["quantize"] if "quantize" in self._data else [self._scheme()])
         try:
             return schemes_named(values)
         except UsageError as error:
