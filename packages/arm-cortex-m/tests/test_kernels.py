@@ -147,7 +147,122 @@ DEPTHWISE: dict[str, Graph] = {
     "depthwise of one channel": convolution((1, 4, 5, 1), 0, (3, 3), pad=AROUND, depthwise=6),
     "depthwise, all shifts": depthwise((1, 3, 3, 30), (2, 2), scale=FALLING[:30], shift=[*range(33, 63)]),
 }  # fmt: skip
-ROWS = CONV | DEPTHWISE
+
+
+def scale_up(graph: Graph, x: Tensor, zero_point: int, multiplier: int, shift: int, **attrs: Any) -> Tensor:
+    """A RESCALE of int8 to int32."""
+    factors = graph.constant(np.array([multiplier], np.int32), I32), graph.constant(np.array([shift], np.int8), I8)
+    operands = [x, *factors, zero(graph, I8, zero_point), zero(graph, I32)]
+    return graph.append("RESCALE", operands, {"output_dtype": I32, "scale32": True, **attrs}).output
+
+
+def binary(
+    name: str,
+    shapes: tuple[tuple[int, ...], tuple[int, ...]] = ((1, 3, 5, 7), (1, 3, 5, 7)),
+    factors: tuple[tuple[int, int], tuple[int, int]] = ((2**30, 11), (1358034958, 12)),
+    out: tuple[int, int] = (1482525670, 50),
+    zeros: tuple[int, int, int] = (22, -33, 5),
+    clamp: tuple[int, int] | None = None,
+    same: bool = False,
+) -> Graph:
+    """An operator between the RESCALEs of two inputs, or of one twice, and one behind."""
+    graph = Graph()
+    inputs = [graph.input(f"x{index}", shape, I8) for index, shape in enumerate(shapes[: 2 - same])]
+    scaled = [scale_up(graph, x, z, *f) for x, z, f in zip((inputs * 2)[:2], zeros[:2], factors, strict=True)]
+    operands = [*scaled, zero(graph, I8)] if name == "MUL" else scaled
+    y = rescaled(graph, graph.append(name, operands, {}).output, zeros[2], [out[0]], out[1])
+    if clamp is not None:
+        y = graph.append("CLAMP", [y], {"min_val": clamp[0], "max_val": clamp[1]}).output
+    graph.outputs.append(y)
+    return graph
+
+
+ONE = (2**30, 30)
+BINARY: dict[str, Graph] = {
+    "ADD": binary("ADD"),
+    "ADD, zero points": binary("ADD", zeros=(-128, 127, -128)),
+    "ADD, clamp": binary("ADD", clamp=(-100, 7)),
+    "ADD of one": binary("ADD", same=True),
+    "SUB": binary("SUB", zeros=(-128, 127, 0)),
+    "SUB of channels": binary("SUB", ((2, 3, 4, 9), (1, 1, 1, 9))),
+    "ADD of places": binary("ADD", ((1, 3, 4, 5), (1, 3, 4, 1))),
+    "ADD of a number": binary("ADD", ((1, 1, 1, 1), (1, 3, 4, 5))),
+    "MUL": binary("MUL", factors=(ONE, ONE), out=(1213636613, 37)),
+    "MUL of images": binary("MUL", ((3, 2, 2, 5), (3, 1, 1, 1)), (ONE, ONE), (1213636613, 37), (-128, 127, 3)),
+    "MAXIMUM": binary("MAXIMUM", out=(1482525670, 50)),
+    "MINIMUM": binary("MINIMUM", out=(1482525670, 50), zeros=(-128, -128, -30)),
+    "ADD of few factors": binary("ADD", factors=((2**31 - 1, 33), (2**30, 33)), out=(2**31 - 1, 31)),
+}
+
+
+def pool(
+    name: str,
+    shape: tuple[int, int, int, int],
+    kernel: tuple[int, int],
+    stride: tuple[int, int] = (1, 1),
+    pad: tuple[int, int, int, int] = (0, 0, 0, 0),
+    zeros: tuple[int, int] = (-7, 12),
+) -> Graph:
+    graph = Graph()
+    x = graph.input("x", shape, I8)
+    attrs: dict[str, Any] = {"kernel": kernel, "stride": stride, "pad": pad}
+    operands = [x]
+    if name == "AVG_POOL2D":
+        operands += [zero(graph, I8, zeros[0]), zero(graph, I8, zeros[1])]
+        attrs["acc_type"] = I32
+    graph.outputs.append(graph.append(name, operands, attrs).output)
+    return graph
+
+
+NONE = (0, 0, 0, 0)
+POOL: dict[str, Graph] = {
+    **{f"{name} {kind}": pool(name, shape, kernel, stride, pad) for name in ("AVG_POOL2D", "MAX_POOL2D")
+       for kind, shape, kernel, stride, pad in (
+           ("2x2", (1, 6, 4, 16), (2, 2), (2, 2), NONE),
+           ("of odd channels", (2, 5, 4, 13), (3, 2), (2, 2), NONE),
+           ("padded", (1, 5, 6, 5), (3, 3), (1, 1), AROUND),
+           ("padded, steps", (1, 6, 6, 35), (3, 3), (2, 2), (0, 1, 1, 0)),
+           ("of one place", (1, 3, 3, 3), (1, 1), (1, 1), NONE),
+           ("of all", (1, 9, 7, 6), (9, 7), (1, 1), NONE),
+       )},
+    "AVG_POOL2D, zero points": pool("AVG_POOL2D", (1, 4, 4, 6), (2, 2), zeros=(-128, -100)),
+    "AVG_POOL2D, least": pool("AVG_POOL2D", (1, 4, 4, 6), (3, 3), zeros=(127, 100)),
+}  # fmt: skip
+
+
+def row_of(*ops: tuple[str, Any], shape: tuple[int, ...] = (2, 3, 17)) -> Graph:
+    """Operators in a row: RESCALE to int32 or int8, TABLE, CLAMP, and those with a constant."""
+    graph = Graph()
+    x = graph.input("x", shape, I8)
+    for name, value in ops:
+        if name == "up":
+            x = scale_up(graph, x, *value)
+        elif name == "down":
+            x = rescaled(graph, x, value[0], [value[1]], value[2])
+        elif name == "TABLE":
+            x = graph.append("TABLE", [x, graph.constant(np.array(value, np.int8), I8)], {}).output
+        elif name == "CLAMP":
+            x = graph.append("CLAMP", [x], {"min_val": value[0], "max_val": value[1]}).output
+        else:
+            constant = graph.constant(np.array(value, np.int32).reshape((1,) * len(shape)), I32)
+            operands = [constant, x] if name.startswith("from ") else [x, constant]
+            operands += [zero(graph, I8)] if name.endswith("MUL") else []
+            x = graph.append(name.removeprefix("from "), operands, {}).output
+    graph.outputs.append(x)
+    return graph
+
+
+FALL = list(range(127, -129, -1))
+TABLE: dict[str, Graph] = {
+    "TABLE": row_of(("TABLE", FALL)),
+    "TABLE of few": row_of(("TABLE", FALL), shape=(3,)),
+    "CLAMP": row_of(("CLAMP", (-5, 77))),
+    "RESCALE and TABLE": row_of(("down", (4, 1900000000, 31)), ("TABLE", FALL), ("CLAMP", (-100, 100))),
+    "product with a number": row_of(("up", (-128, *ONE)), ("MUL", 77), ("down", (-3, 1100000000, 36))),
+    "difference from a number": row_of(("up", (3, 1500000000, 20)), ("from SUB", 99999), ("down", (0, 1100000000, 40))),
+    "greatest and sum": row_of(("up", (0, *ONE)), ("MAXIMUM", -7), ("MINIMUM", 50), ("ADD", 9), ("down", (1, *ONE))),
+}
+ROWS = CONV | DEPTHWISE | BINARY | POOL | TABLE
 
 
 def inputs_of(graph: Graph) -> list[np.ndarray[Any, Any]]:

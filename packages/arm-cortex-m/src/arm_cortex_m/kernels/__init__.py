@@ -13,17 +13,24 @@ from pathlib import Path
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op
 
+from .binary import OPERATIONS, binary
 from .call import Call
 from .chain import Chains
 from .conv2d import conv2d
 from .depthwise import depthwise_conv2d
+from .pool import avg_pool2d, max_pool2d
+from .table import FIRST, table
 
 #: The C sources, and ``tosa_kernels.h``, which all of them include.
 FILES = Path(__file__).parent / "files"
 #: By the name of the first operator, what makes the call.
 _MAKERS: Mapping[str, Callable[[Op, Chains], Call | None]] = {
+    **dict.fromkeys(FIRST, table),
+    **dict.fromkeys(OPERATIONS, binary),
+    "AVG_POOL2D": avg_pool2d,
     "CONV2D": conv2d,
     "DEPTHWISE_CONV2D": depthwise_conv2d,
+    "MAX_POOL2D": max_pool2d,
 }
 
 

@@ -25,8 +25,13 @@ class Chains:
 
     def next(self, op: Op, name: str) -> Op | None:
         """The only reader of an operator's result, if it has that name and reads it as its first operand, once."""
-        result = op.output
-        if result in self._outputs or len(result.uses) != 1:
-            return None
-        reader = result.uses[0]
-        return reader if reader.name == name and reader.inputs[0] is result else None
+        reader = self.only_reader(op.output)
+        return reader if reader is not None and reader.name == name and reader.inputs[0] is op.output else None
+
+    def only_reader(self, tensor: Tensor) -> Op | None:
+        """The operator that alone reads a tensor, once; None: there are others, or it is a result of the graph."""
+        return tensor.uses[0] if self.alone(tensor) else None
+
+    def alone(self, tensor: Tensor) -> bool:
+        """Whether one operator reads a tensor, once, and nothing else."""
+        return tensor not in self._outputs and len(tensor.uses) == 1

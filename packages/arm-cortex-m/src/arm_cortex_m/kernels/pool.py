@@ -1,0 +1,77 @@
+"""AVG_POOL2D and MAX_POOL2D of int8."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arm_tosa_core.tosa.ir import DType, Op
+
+from .call import Call
+from .chain import Chains, numbers
+
+_Array = np.ndarray[Any, Any]
+#: ``tosa_pool2d_s8.c`` shifts right by 32 and at least 1 more.
+_LEAST_SHIFT = 33
+
+
+def max_pool2d(op: Op, _: Chains) -> Call | None:
+    """The call for the greatest numbers; None: of another type."""
+    if op.inputs[0].dtype is not DType.INT8:
+        return None
+    return _call(op, "tosa_max_pool2d_s8", {})
+
+
+def avg_pool2d(op: Op, _: Chains) -> Call | None:
+    """The call for means; None: of another type."""
+    if op.inputs[0].dtype is not DType.INT8 or not all(tensor.is_constant for tensor in op.inputs[1:]):
+        return None
+    counts = sorted({rows * columns for rows in _sizes(op, 0) for columns in _sizes(op, 1)})
+    factors = [reciprocal(count) for count in counts]
+    lefts = [max(0, _LEAST_SHIFT - shift) for _, shift in factors]
+    return _call(
+        op,
+        "tosa_avg_pool2d_s8",
+        {
+            "counts": np.array(counts, np.int32),
+            "multipliers": np.array([multiplier for multiplier, _ in factors], np.int32),
+            "lefts": np.array(lefts, np.int8),
+            "shifts": np.array([32 - left - shift for (_, shift), left in zip(factors, lefts, strict=True)], np.int8),
+            "input_zero_point": int(numbers(op.inputs[1])[0]),
+            "zero_point": int(numbers(op.inputs[2])[0]),
+        },
+    )
+
+
+def reciprocal(count: int) -> tuple[int, int]:
+    """TOSA's reciprocal_scale: multiplier and shift of the division by a number."""
+    bits = (count - 1).bit_length()
+    return (((1 << 30) + 1) << bits) // count, 30 + bits
+
+
+def _sizes(op: Op, axis: int) -> set[int]:
+    """How much of the input lies under the kernel, along an axis, at any place."""
+    size, kernel, stride = op.inputs[0].shape[1 + axis], op.attrs["kernel"][axis], op.attrs["stride"][axis]
+    starts = [place * stride - op.attrs["pad"][2 * axis] for place in range(op.output.shape[1 + axis])]
+    return {min(start + kernel, size) - max(start, 0) for start in starts}
+
+
+def _call(op: Op, function: str, fields: dict[str, int | _Array]) -> Call:
+    batches, height, width, channels = op.inputs[0].shape
+    sizes = {
+        "batches": batches,
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "out_height": op.output.shape[1],
+        "out_width": op.output.shape[2],
+        "kernel_height": op.attrs["kernel"][0],
+        "kernel_width": op.attrs["kernel"][1],
+        "stride_y": op.attrs["stride"][0],
+        "stride_x": op.attrs["stride"][1],
+        "pad_top": op.attrs["pad"][0],
+        "pad_left": op.attrs["pad"][2],
+    }
+    pool = {f"pool.{name}": value for name, value in sizes.items()}
+    return Call((op,), function, "tosa_pool2d_s8.c", pool | fields, (op.inputs[0],))
