@@ -167,7 +167,7 @@ def test_clang_tidy_has_nothing_to_say(tmp_path: Path) -> None:
     kinds = ("bugprone", "cert", "clang-analyzer", "concurrency", "misc", "performance", "portability")
     checks = ",".join(["-*", *(f"{kind}-*" for kind in kinds), *(f"-{check}" for check in NOT_KEPT)])
     sources = [str(firmware / name) for name in ("models/words.c", "app/main.c", "npu/null.c", "boards/host/host.c")]
-    include = [f"-I{firmware / name}" for name in (".", "npu", "processor", "boards")]
+    include = [f"-I{firmware / name}" for name in (".", "common", "npu", "processor", "boards")]
     command = ["clang-tidy", "--quiet", f"--checks={checks}", "--warnings-as-errors=*", *sources, "--", "-std=c11"]
     done = subprocess.run([*command, *include], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout

@@ -12,7 +12,7 @@ from arm_tosa_core.support.errors import UsageError
 
 def test_an_unknown_board_lists_those_that_there_are() -> None:
     with pytest.raises(
-        UsageError, match="there is no board 'arduino'; boards are: generic, host, mps2-an500, mps3-an547"
+        UsageError, match="there is no board 'arduino'; boards are: generic, host, mps2-an386, mps2-an500, mps3-an547"
     ):
         find_board("arduino")
 

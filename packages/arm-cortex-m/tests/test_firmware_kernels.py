@@ -333,7 +333,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     functions = Functions()
     cases = "\n".join(case_of(number, graph_of(name), functions) for number, name in enumerate(ROWS | WIDE))
     (folder / "main.c").write_text(MAIN.format(functions=functions.text, cases=cases))
-    include = [f"-I{FOLDER / 'npu'}", f"-I{FOLDER / 'processor'}"]
+    include = [f"-I{FOLDER / 'common'}", f"-I{FOLDER / 'processor'}"]
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command = ["gcc", *WARNINGS, *sanitizers, *include, "-o", str(folder / "kernels"), str(folder / "main.c")]
     made = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -415,6 +415,8 @@ def test_every_kernel_has_a_row() -> None:
 
 def test_what_has_no_kernel_is_named() -> None:
     graph = Graph()
-    x = graph.input("x", (1, 4, 4, 2), I8)
-    op = graph.append("MAX_POOL2D", [x], {"kernel": (2, 2), "stride": (2, 2), "pad": (0, 0, 0, 0)})
-    assert why_not(op) == ""
+    x = graph.input("x", (1, 4, 4, 4, 2), I8)
+    weights = graph.constant(np.ones((3, 1, 1, 1, 2), np.int8), I8)
+    operands = [x, weights, *(graph.constant(np.zeros(1, numpy_dtype(kind)), kind) for kind in (I32, I8, I8))]
+    attrs = {"pad": (0,) * 6, "stride": (1, 1, 1), "dilation": (1, 1, 1), "acc_type": I32}
+    assert why_not(graph.append("CONV3D", operands, attrs)) == "CONV3D has no kernel"

@@ -41,7 +41,7 @@ void convert(const float *reals, int32_t *integers, float *back, int count) {
         defined = [f"-D{name}={float_text(value)}" for name, value in words.items()]
         defined += [f"-DZERO_POINT=({port.zero_point})", f"-DLEAST=({port.bounds[0]})", f"-DMOST={port.bounds[1]}"]
         library = tmp_path / f"{number}.so"
-        command = ["cc", "-Os", *WARNINGS, *defined, f"-I{FOLDER / 'npu'}", "-shared", "-fPIC", "-o", library]
+        command = ["cc", "-Os", *WARNINGS, *defined, f"-I{FOLDER / 'common'}", "-shared", "-fPIC", "-o", library]
         subprocess.run([*map(str, command), str(tmp_path / "convert.c")], check=True, timeout=60)
         halves = (np.arange(-400, 400) + 0.5) * port.scale
         edges = np.array([0.0, -0.0, 1e9, -1e9, np.inf, -np.inf])

@@ -26,7 +26,7 @@ size_t top(const {kind}_t *scores, size_t count, size_t *places, size_t k) {{
 }}
 """
     (tmp_path / "top.c").write_text(source)
-    command = ["cc", *WARNINGS, "-Os", f"-I{FOLDER / 'npu'}", "-shared", "-fPIC", "-o", tmp_path / "top.so"]
+    command = ["cc", *WARNINGS, "-Os", f"-I{FOLDER / 'common'}", "-shared", "-fPIC", "-o", tmp_path / "top.so"]
     subprocess.run([*map(str, command), str(tmp_path / "top.c")], check=True, timeout=60)
     top = ctypes.CDLL(str(tmp_path / "top.so")).top
     top.restype = ctypes.c_size_t

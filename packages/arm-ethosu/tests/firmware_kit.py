@@ -93,7 +93,7 @@ def compile_project(models: list[Model], compiler: str, folder: Path) -> None:
     for path, body in project(models, find_board("host")).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(body)
-    include = [f"-I{folder / name}" for name in (".", "npu", "processor", "boards")]
+    include = [f"-I{folder / name}" for name in (".", "common", "npu", "processor", "boards")]
     sources, warnings = [path for path in folder.rglob("*.c") if path.name not in NEEDS_A_CORE], WARNINGS
     if compiler.endswith("++"):
         (folder / "all.cpp").write_text("".join(f'#include "models/{model.name}.h"\n' for model in models))

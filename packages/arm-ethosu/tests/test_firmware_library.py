@@ -38,6 +38,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "-o",
         str(folder / "net.so"),
         f"-I{folder}",
+        f"-I{folder / 'common'}",
         f"-I{folder / 'npu'}",
         *sources,
     ]
@@ -80,9 +81,10 @@ def test_every_error_has_its_code(built: Any) -> None:
 
 def test_the_library_calls_nothing_but_memcpy(built: Any) -> None:
     folder = Path(built._name).parent
-    compiled = folder / "net.o"
+    compiled, include = folder / "net.o", [f"-I{folder / name}" for name in ("common", "npu")]
     subprocess.run(
-        ["cc", "-Os", "-c", "-o", str(compiled), "-I", str(folder / "npu"), str(folder / "models/net.c")], check=True
+        ["cc", "-Os", "-c", "-o", str(compiled), *include, str(folder / "models/net.c")],
+        check=True,
     )
     symbols = subprocess.run(
         ["nm", "--undefined-only", str(compiled)], capture_output=True, text=True, check=True

@@ -146,12 +146,12 @@ def test_a_value_crosses_as_integers_through_a_view(views: int) -> None:
     assert "MATMUL" in [step.op.name for step in found.operators] and found.jobs
 
 
-def test_the_processor_takes_what_has_a_kernel() -> None:
-    pooled = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.MaxPool2d(2))
+def test_the_processor_takes_convolutions_and_pools() -> None:
+    pooled = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2))
     (spec,) = FIRMWARE.remainder()
     report = lower(exported(pooled, (torch.randn(1, 3, 8, 8),), spec, "int8"), spec).report
-    assert [row.node for row in report.delegated] == ["relu"]
-    assert [row.reason for row in report.rejected] == ["MAX_POOL2D has no kernel"]
+    assert [row.node for row in report.delegated] == ["conv2d", "relu", "max_pool2d"]
+    assert not report.rejected
 
 
 def test_what_is_left_to_the_processor_is_counted(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 from arm_tosa_core.support import foreign
 from arm_tosa_core.support.errors import UsageError
 
-from .c_text import FOLDER
+from ..cores import Core
+from .c_text import FOLDER, filled
 
 #: Installed packages add boards: an entry point's name is the board's, its object the folder's path.
 GROUP = "arm_tosa.boards"
@@ -31,6 +32,7 @@ class Board:
         shares: names of folders in ``files/shared``, which are copied beside the board's.
         run: the command that runs firmware on this machine, with ``{firmware}`` for the file; empty: none can.
         needs: the command that installs the tools for building and running.
+        core: of the board, as the targets are called; empty: any.
         npu: the NPU of the board, as the beginning of targets' names, such as ``ethos-u55``; empty: none, or any.
     """
 
@@ -42,16 +44,27 @@ class Board:
     run: tuple[str, ...] = ()
     needs: str = ""
     npu: str = ""
+    core: str = ""
 
-    def files(self) -> dict[str, bytes]:
-        """Its files and those that it shares, by the name of their folder and their own."""
+    def files(self, core: Core) -> dict[str, bytes]:
+        """Its files and those that it shares, by the name of their folder and their own.
+
+        Args:
+            core: fills the gaps of files that end in ``.in``.
+        """
         folders = {self.name: self.folder, **{name: _SHARED / name for name in self.shares}}
         return {
-            f"{name}/{entry.name}": entry.read_bytes()
+            f"{name}/{entry.name.removesuffix('.in')}": _contents(entry, core)
             for name, folder in folders.items()
             for entry in sorted(folder.iterdir())
             if entry.is_file()
         }
+
+
+def _contents(file: Path, core: Core) -> bytes:
+    if file.suffix != ".in":
+        return file.read_bytes()
+    return filled(file, {"core": core.name, "flags": core.flags}).encode()
 
 
 def boards() -> dict[str, Path]:
@@ -78,7 +91,7 @@ def find_board(name: str) -> Board:
 
 
 def _checked(file: Path, fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    texts = ("description", "toolchain", "needs", "npu")
+    texts = ("description", "toolchain", "needs", "npu", "core")
     for key, value in fields.items():
         if key in texts and isinstance(value, str):
             yield key, value

@@ -36,8 +36,10 @@ class _Library:
             "target": model.target,
             "alignment": str(ARENA_ALIGNMENT),
             "arena": str(self.arena.size),
-            **{kind: str(size) for kind, size in model.constant_bytes.items()},
         }
+        npu = bool(model.jobs)
+        sizes = model.constant_bytes if npu else {"constants": model.constant_bytes["constants"]}
+        of = ": the NPU's command streams, its weights, and what operators on the processor read" if npu else ""
         ports = [*model.inputs, *model.outputs]
         return {
             f"{model.name}.h": filled(
@@ -45,6 +47,12 @@ class _Library:
                 {
                     "ports": "\n".join(_macros(model, port) for port in ports),
                     "inputs": _lines(f"    const {c_type(port.dtype)} *{port.name};" for port in model.inputs),
+                    "workers": "the NPU and the operators on the processor" if npu else "operators",
+                    "of": of,
+                    "sizes": _lines(
+                        f"#define {model.name.upper()}_{kind.upper()}_BYTES {size}u" for kind, size in sizes.items()
+                    ),
+                    "npu_failed": ",\n   MODEL_NPU_FAILED" if npu else "\n  ",
                     "outputs": _lines(f"    {c_type(port.dtype)} *{port.name};" for port in model.outputs),
                 },
                 **words,
@@ -52,8 +60,13 @@ class _Library:
             f"{model.name}.c": filled(
                 "model/model.c.in",
                 {
-                    "math": '#include "tosa_math.h"\n' if model.operators else "",
-                    "functions": self._jobs() + (f"\n{self.functions.text}" if model.operators else ""),
+                    "includes": "".join(
+                        f'#include "{header}"\n'
+                        for header, needed in (("npu.h", model.jobs), ("tosa_math.h", model.operators))
+                        if needed
+                    ),
+                    "functions": "\n".join(part for part in (self._jobs(), self.functions.text) if part),
+                    "status": "    model_status status;\n\n" if "status = " in body else "",
                     "missing": " || ".join(
                         [f"inputs->{port.name} == NULL" for port in model.inputs]
                         + [f"outputs->{port.name} == NULL" for port in model.outputs]
@@ -64,7 +77,7 @@ class _Library:
                 **words,
             ),
             f"{model.name}_data.h": filled("model/data.h.in", {"arrays": self._declarations()}, **words),
-            f"{model.name}_data.c": filled("model/data.c.in", {"arrays": self._definitions()}, **words),
+            f"{model.name}_data.c": filled("model/data.c.in", {"arrays": self._definitions(), "of": of}, **words),
         }
 
     def body(self) -> str:

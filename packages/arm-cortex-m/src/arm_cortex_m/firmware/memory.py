@@ -40,7 +40,7 @@ class Arena:
     def __init__(self, model: Model) -> None:
         offsets = _placed(list(_buffers(model)))
         ends = [buffer.size + at for buffer, at in offsets.items()]
-        self.size = _aligned(max(ends), ARENA_ALIGNMENT)
+        self.size = _aligned(max(ends, default=1), ARENA_ALIGNMENT)  # C has no arrays of no elements
         self.values = {
             buffer.owner: at
             for buffer, at in sorted(offsets.items(), key=lambda item: item[0].first)
@@ -94,7 +94,7 @@ def _aligned(size: int, alignment: int) -> int:
 
 #: A firmware's kinds of memory, by Vela's names for the areas of its memory modes.
 _KINDS = {"OnChipFlash": "flash", "OffChipFlash": "flash", "Sram": "SRAM", "Dram": "DRAM"}
-#: The sections of npu/model_memory.h.
+#: The sections of common/model_memory.h.
 _CONSTANTS, _ARENA = ".model_flash", ".model_sram"
 
 
@@ -129,7 +129,7 @@ def arena_kind(models: Sequence[Model]) -> str:
     """The memory for the arena: SRAM, unless every model's mode has it in DRAM and none has a cache, which is a
     part of the arena."""
     jobs = [job for model in models for job in model.jobs]
-    slow = all(job.scratch_in == "Dram" and not job.fast_scratch for job in jobs)
+    slow = bool(jobs) and all(job.scratch_in == "Dram" and not job.fast_scratch for job in jobs)
     return "DRAM" if slow else "SRAM"
 
 

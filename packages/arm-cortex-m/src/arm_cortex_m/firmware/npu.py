@@ -54,7 +54,10 @@ class Npu(Protocol):
         """
 
     def sources(self) -> Mapping[str, str]:
-        """Files of the folder ``npu``, by name: ``npu.h`` and its implementations."""
+        """Files of the folder ``npu``, by name: ``npu.h``, and what implements it."""
+
+    def build(self, file: str) -> str:
+        """Text about the NPU for the files of build systems: ``npu.cmake``, ``zephyr.cmake`` or ``Kconfig``."""
 
     def functional_model(self) -> Mapping[str, bytes]:
         """Files of a model of the NPU that runs where there is none, by path; none: it is not installed."""

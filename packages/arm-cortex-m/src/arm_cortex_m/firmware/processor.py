@@ -16,15 +16,18 @@ from .kernels import why_not
 from .kernels.kernel import element_operations
 from .model import Model
 
+#: The TOSA specification that kernels are for.
+SPEC = "TOSA-1.0+INT+int16"
+
 
 class ProcessorCompileSpec(TosaCompileSpec):
     """Compile to TOSA graphs of integers whose operators firmware computes on the processor."""
 
     def __init__(self) -> None:
-        super().__init__("TOSA-1.0+INT+int16")
+        super().__init__(SPEC)
 
     def _target(self) -> Target:
-        return replace(super()._target(), checks=(_has_kernel,))
+        return replace(super()._target(), checks=(has_kernel,))
 
 
 def on_processor(models: Sequence[Model]) -> list[OnProcessor]:
@@ -39,6 +42,7 @@ def on_processor(models: Sequence[Model]) -> list[OnProcessor]:
     return out
 
 
-def _has_kernel(op: Op) -> Rejected | None:
+def has_kernel(op: Op) -> Rejected | None:
+    """Whether an operator has one: a check of targets."""
     reason = why_not(op)
     return Rejected(reason) if reason else None

@@ -15,6 +15,7 @@ from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.loader import load
 
+from ..cores import BACKEND_ID
 from .c_text import c_type
 from .kernels import ALIASES, KERNELS, why_not
 from .model import Job, Model, Operator, Port, Reference, ReferenceStep, Value
@@ -23,10 +24,10 @@ from .npu import Npu
 _QUANTIZE = "quantized_decomposed::quantize_per_tensor.out"
 _DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor.out"
 _CAST = "dim_order_ops::_to_dim_order_copy.out"
-_PROCESSOR = "TOSABackend"
+_PROCESSOR = (BACKEND_ID, "TOSABackend")
 
 
-def model_of(name: str, program: Program, target: str, npu: Npu) -> Model:
+def model_of(name: str, program: Program, target: str, npu: Npu | None) -> Model:
     """Reads a program that is nothing but delegates, for the NPU and for the processor, and conversions at its edges.
 
     Raises:
@@ -52,7 +53,7 @@ class _Edge:
 
 
 class _Reader:
-    def __init__(self, name: str, program: Program, npu: Npu) -> None:
+    def __init__(self, name: str, program: Program, npu: Npu | None) -> None:
         self.name = name
         self.npu = npu
         self.graphs = program.graphs
@@ -82,7 +83,7 @@ class _Reader:
                     f"{self.name}: output {index} is the same in every run, a constant of the program, and firmware "
                     "does not hold it: leave it out of what the model returns"
                 )
-        if not any(isinstance(step, Job) for step in self.steps):
+        if self.npu is not None and not any(isinstance(step, Job) for step in self.steps):
             raise UsageError(f"{self.name}: nothing of it runs on the NPU. `arm-tosa explain` says why")
         return Model(
             name=self.name,
@@ -186,15 +187,15 @@ class _Reader:
 
     def _step(self, call: Call) -> None:
         delegate = self.delegates[call.delegate]
-        if delegate.backend_id == self.npu.backend_id:
-            self._job(call, delegate)
-        elif delegate.backend_id == _PROCESSOR:
+        if self.npu is not None and delegate.backend_id == self.npu.backend_id:
+            self._job(call, delegate, self.npu)
+        elif delegate.backend_id in _PROCESSOR:
             self._operators(call, delegate)
         else:
             raise UsageError(f"{self.name}: firmware cannot run a delegate of {delegate.backend_id}")
 
-    def _job(self, call: Call, delegate: Delegate) -> None:
-        work = self.npu.work(self.name, delegate, self.options)
+    def _job(self, call: Call, delegate: Delegate, npu: Npu) -> None:
+        work = npu.work(self.name, delegate, self.options)
         inputs, outputs = self._operands(call, len(work.inputs), len(work.outputs))
 
         def places(kind: str, values: list[Value], offsets: tuple[int, ...]) -> tuple[tuple[Value, int], ...]:

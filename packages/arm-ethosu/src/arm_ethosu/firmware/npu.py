@@ -44,6 +44,9 @@ class EthosUNpu:
     def sources(self) -> Mapping[str, str]:
         return {file.name: file.read_text("utf-8") for file in sorted((FOLDER / "npu").iterdir())}
 
+    def build(self, file: str) -> str:
+        return (FOLDER / "build" / file).read_text("utf-8")
+
     def functional_model(self) -> Mapping[str, bytes]:
         """Sources and header, if the runtime is installed."""
         spec = find_spec("arm_runtime")

@@ -121,7 +121,8 @@ def deployable(program: ExportedProgram, spec: ArmCompileSpec, maker: Firmware, 
     graphs: dict[bytes, bytes] = {}
     with watched(lambda graph, payload: graphs.update({payload: serialize(graph, spec.tosa_spec)})):
         remainder = [checked_spec(rest, spec.target()) for rest in maker.remainder(form)]
-        pte = lowered_program(program, spec, remainder=remainder).buffer
+        # Anew: a program from the cache shows its graphs to nobody.
+        pte = lowered_program(program, spec, remainder=remainder, cache=False).buffer
     example, _ = program.example_inputs or ((), {})
     return Program(pte, graphs, [tensor.numpy() for tensor in example])
 

@@ -15,14 +15,18 @@ from .sources import sources
 from .zephyr import zephyr_module
 
 #: Makers of a format's files besides the sources, for formats that bring no board.
-PARTS: Mapping[str, Callable[[Sequence[Model]], dict[str, str]]] = {"cmsis-pack": cmsis_pack, "zephyr": zephyr_module}
+PARTS: Mapping[str, Callable[[Sequence[Model], Npu | None], dict[str, str]]] = {
+    "cmsis-pack": cmsis_pack,
+    "zephyr": zephyr_module,
+}
 FORMATS = ("cmake", *PARTS)
 
 
-def project(models: Sequence[Model], board: Board | None, form: str = "cmake", *, npu: Npu) -> dict[str, bytes]:
+def project(models: Sequence[Model], board: Board | None, form: str = "cmake", *, npu: Npu | None) -> dict[str, bytes]:
     """The files of a firmware that a compiler reads, by path; same arguments, same bytes.
 
     Args:
+        npu: None: the models run on the processor alone.
         board: of the format ``cmake``; others have none.
 
     Raises:
@@ -36,4 +40,4 @@ def project(models: Sequence[Model], board: Board | None, form: str = "cmake", *
         return cmake_project(models, board, npu)
     if board is not None:
         raise UsageError(f"the format {form} is for any board: leave --board {board.name} out")
-    return {path: body.encode() for path, body in (sources(models, npu) | PARTS[form](models)).items()}
+    return {path: body.encode() for path, body in (sources(models, npu) | PARTS[form](models, npu)).items()}

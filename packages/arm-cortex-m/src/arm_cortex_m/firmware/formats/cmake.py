@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from ...cores import BESIDE_NPU, CORES
 from ..app import main_source
 from ..board import Board
 from ..c_text import filled, names, text
@@ -13,8 +14,15 @@ from ..model import Model
 from ..npu import Npu
 from .sources import model_files, sources
 
+#: The functional model's error messages take memory from a heap, and its memory is as large as the board says.
+_UNLESS_HEAP = " AND NOT TARGET npu_functional_model) # whose error messages take memory from a heap"
+_WORKSPACE = """if(TARGET npu_functional_model)
+  target_compile_definitions(npu_functional_model PRIVATE NPU_MODEL_WORKSPACE=${MODEL_WORKSPACE})
+endif()
+"""
 
-def cmake_project(models: Sequence[Model], board: Board, npu: Npu) -> dict[str, bytes]:
+
+def cmake_project(models: Sequence[Model], board: Board, npu: Npu | None) -> dict[str, bytes]:
     """All files, by path: the sources, the board's, a program that runs the models, and the NPU's functional model."""
     out = sources(models, npu)
     out |= {f"cmake/{name}": text(f"cmake/{name}") for name in names("cmake")}
@@ -23,14 +31,22 @@ def cmake_project(models: Sequence[Model], board: Board, npu: Npu) -> dict[str, 
     out["boards/board.h"] = text("boards/board.h")
     out["CMakeLists.txt"] = filled(
         "CMakeLists.txt.in",
-        {"models": "\n".join(f"  {file}" for model in models for file in model_files(model))},
+        {
+            "models": "\n".join(f"  {file}" for model in models for file in model_files(model)),
+            "languages": "C CXX" if npu else "C",
+            "npu_folder": " npu" if npu else "",
+            "npu": npu.build("npu.cmake") if npu else "",
+            "unless_heap": _UNLESS_HEAP if npu else ")",
+            "workspace": _WORKSPACE if npu else "",
+        },
         board=board.name,
         names=",".join(model.name for model in models),
     )
     out["CMakePresets.json"] = _presets(board)
     files = {path: body.encode() for path, body in out.items()}
-    files |= {f"boards/{path}": body for path, body in board.files().items()}
-    return files | {f"npu/functional_model/{name}": body for name, body in npu.functional_model().items()}
+    files |= {f"boards/{path}": body for path, body in board.files(CORES.get(models[0].target, BESIDE_NPU)).items()}
+    stand_in = npu.functional_model() if npu else {}
+    return files | {f"npu/functional_model/{name}": body for name, body in stand_in.items()}
 
 
 def _presets(board: Board) -> str:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from ..model import Model
+from ..npu import Npu
 from .sources import model_files
 
 VENDOR = "ArmTosa"
@@ -15,8 +16,14 @@ _CLASS, _MODEL, _NPU = "Machine Learning", "Model", "Model NPU"
 #: The component of Arm's pack that the core driver is.
 _DRIVER = {"Cclass": _CLASS, "Cgroup": "NPU Support", "Csub": "Ethos-U Driver"}
 
+#: Of the NPU: name, source, description and condition of a component.
+_IMPLEMENTATIONS = (
+    ("Core driver", "npu/core_driver.c", "The NPU by Arm's core driver", "Core driver"),
+    ("Null", "npu/null.c", "No NPU: jobs succeed and compute nothing", ""),
+)
 
-def cmsis_pack(models: Sequence[Model]) -> dict[str, str]:
+
+def cmsis_pack(models: Sequence[Model], npu: Npu | None) -> dict[str, str]:
     """The package description, by path: each model is a component, and so is each way to run the NPU's jobs."""
     name = "_".join(model.name for model in models)
     package = Element(
@@ -31,22 +38,21 @@ def cmsis_pack(models: Sequence[Model]) -> dict[str, str]:
     for tag, words in (("vendor", VENDOR), ("name", name), ("description", described), ("url", "")):
         SubElement(package, tag).text = words
     SubElement(SubElement(package, "releases"), "release", version=_VERSION).text = "Made by arm-tosa deploy"
-    conditions = SubElement(package, "conditions")
-    _condition(conditions, "NPU", {"Cclass": _CLASS, "Cgroup": _NPU})
-    _condition(conditions, "Core driver", _DRIVER)
+    if npu:
+        conditions = SubElement(package, "conditions")
+        _condition(conditions, "NPU", {"Cclass": _CLASS, "Cgroup": _NPU})
+        _condition(conditions, "Core driver", _DRIVER)
     components = SubElement(package, "components")
     for model in models:
-        files = _component(components, _MODEL, model.name, f"{model.name} on {model.target}", "NPU")
+        files = _component(components, _MODEL, model.name, f"{model.name} on {model.target}", "NPU" if npu else "")
         _file(files, "include", "./")
+        _file(files, "include", "common/")
         _file(files, "header", f"models/{model.name}.h")
         for path in model_files(model):
             _file(files, "sourceC", path)
         if model.operators:
             _file(files, "include", "processor/")
-    for sub, path, words, needs in (
-        ("Core driver", "npu/core_driver.c", "The NPU by Arm's core driver", "Core driver"),
-        ("Null", "npu/null.c", "No NPU: jobs succeed and compute nothing", ""),
-    ):
+    for sub, path, words, needs in _IMPLEMENTATIONS if npu else ():
         files = _component(components, _NPU, sub, words, needs)
         _file(files, "include", "npu/")
         _file(files, "sourceC", path)

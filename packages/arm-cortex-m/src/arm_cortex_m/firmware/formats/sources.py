@@ -12,16 +12,16 @@ from ..model import Model
 from ..npu import Npu
 
 
-def sources(models: Sequence[Model], npu: Npu) -> dict[str, str]:
-    """By path, in the folders ``models``, ``npu`` and, if a model needs it, ``processor``.
+def sources(models: Sequence[Model], npu: Npu | None) -> dict[str, str]:
+    """By path, in the folders ``models``, ``common`` and, if a model needs it, ``npu`` and ``processor``.
 
     Raises:
         UsageError: the names of two models are too much alike.
     """
     out = {f"models/{name}": body for name, body in _libraries(models).items()}
-    folders = ["npu", *(["processor"] if any(model.operators for model in models) else [])]
+    folders = ["common", *(["processor"] if any(model.operators for model in models) else [])]
     out |= {f"{folder}/{name}": text(f"{folder}/{name}") for folder in folders for name in names(folder)}
-    return out | {f"npu/{name}": body for name, body in npu.sources().items()}
+    return out | {f"npu/{name}": body for name, body in (npu.sources() if npu else {}).items()}
 
 
 def model_files(model: Model) -> list[str]:

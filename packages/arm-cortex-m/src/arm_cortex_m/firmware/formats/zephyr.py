@@ -6,16 +6,24 @@ from collections.abc import Sequence
 
 from ..c_text import filled, text
 from ..model import Model
+from ..npu import Npu
 from .sources import model_files
 
 
-def zephyr_module(models: Sequence[Model]) -> dict[str, str]:
+def zephyr_module(models: Sequence[Model], npu: Npu | None) -> dict[str, str]:
     """The files that Zephyr's build reads, by path."""
     return {
         "zephyr/module.yml": text("zephyr/module.yml"),
-        "zephyr/Kconfig": filled("zephyr/Kconfig.in", models=", ".join(model.name for model in models)),
+        "zephyr/Kconfig": filled(
+            "zephyr/Kconfig.in",
+            {"npu": npu.build("Kconfig") if npu else "", "where": ", mostly on an NPU" if npu else ""},
+            models=", ".join(model.name for model in models),
+        ),
         "zephyr/CMakeLists.txt": filled(
             "zephyr/CMakeLists.txt.in",
-            {"models": "\n".join(f"  ../{file}" for model in models for file in model_files(model))},
+            {
+                "models": "\n".join(f"  ../{file}" for model in models for file in model_files(model)),
+                "npu": npu.build("zephyr.cmake") if npu else "",
+            },
         ),
     }

@@ -81,7 +81,8 @@ def element_operations(op: Op) -> int:
     if op.name == "DEPTHWISE_CONV2D":
         return op.output.size * prod(op.inputs[1].shape[:2])
     if op.name in ("AVG_POOL2D", "MAX_POOL2D"):
-        return op.output.size * prod(op.attrs["kernel"])
+        height, width = op.attrs["kernel"]
+        return op.output.size * int(height) * int(width)
     if op.name == "MATMUL":
         return op.output.size * op.inputs[0].shape[2]
     if op.name == "PAD":

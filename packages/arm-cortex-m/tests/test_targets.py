@@ -1,0 +1,126 @@
+"""Cortex-M as a target: what is compiled, deployed for boards, and run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from c_compiler import WARNINGS
+from networks import program
+
+from arm_cortex_m.cores import BACKEND_ID, CORES
+from arm_cortex_m.firmware import FIRMWARE
+from arm_cortex_m.firmware.formats import project
+from arm_cortex_m.firmware.library import library
+from arm_cortex_m.firmware.memory import arena_bytes, arena_kind
+from arm_cortex_m.firmware.program import model_of
+from arm_tosa_core import lower
+from arm_tosa_core.exir.compile_spec import TargetCompileSpec
+from arm_tosa_core.exir.pte import read
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.firmware import Program
+from arm_tosa_core.support.errors import NothingDelegatedWarning, UsageError
+from arm_tosa_core.testing.harness import exported
+from build_tools import require
+
+SCHEMES = ("int8", "int16x8")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_all_of_a_network_is_one_delegate(scheme: str) -> None:
+    (delegate,) = read(program("cortex-m4", scheme).pte).delegates
+    assert (delegate.backend_id, delegate.options["name"]) == (BACKEND_ID, "cortex-m4")
+    assert list(program("cortex-m4", scheme).graphs) == [delegate.payload], "the payload is the TOSA flatbuffer"
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_every_core_is_a_target(name: str) -> None:
+    target = plugins.targets()[name]
+    assert target.compiler.backend_id == BACKEND_ID and target.host.run is not None
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_firmware_on_this_machine_agrees_with_the_reference_model(scheme: str, tmp_path: Path) -> None:
+    require("cmake", "cc")
+    done = FIRMWARE.deploy({"net": program("cortex-m55", scheme)}, "cortex-m55", "host", tmp_path)
+    assert done.runs and not done.notes
+    assert {"CONV2D", "DEPTHWISE_CONV2D", "AVG_POOL2D"} <= {row.operator for row in done.processor}
+    (verified,) = FIRMWARE.verify(tmp_path, [])
+    assert (verified.wrong, verified.size) == (0, 10)
+
+
+def test_nothing_of_an_npu_is_in_the_folder(tmp_path: Path) -> None:
+    for form, board in (("cmake", "mps3-an547"), ("zephyr", ""), ("cmsis-pack", "")):
+        FIRMWARE.deploy({"net": program()}, "cortex-m55", board, tmp_path / form, form)
+        for file in (tmp_path / form).rglob("*"):
+            if file.is_file() and "boards" not in file.parts and file.suffix in {".c", ".txt", ".yml", ".pdsc", ""}:
+                assert not re.search(r"\bnpu", file.read_text().lower()), file
+        assert not (tmp_path / form / "npu").exists()
+        assert (tmp_path / form / "common" / "model_memory.h").is_file()
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
+def test_the_library_compiles_without_a_warning(compiler: str, tmp_path: Path) -> None:
+    require(compiler)
+    models = [model_of(scheme, program("cortex-m55", scheme), "cortex-m55", None) for scheme in SCHEMES]
+    for path, body in project(models, None, "zephyr", npu=None).items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(body)
+    include = [f"-I{tmp_path / name}" for name in (".", "common", "processor")]
+    sources = list(map(str, (tmp_path / "models").glob("*.c")))
+    assert len(sources) == 4
+    done = subprocess.run([compiler, *WARNINGS, "-fsyntax-only", *include, *sources], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("board", "core"), [("mps2-an386", "cortex-m4"), ("mps2-an500", "cortex-m7"), ("mps3-an547", "cortex-m55")]
+)
+def test_a_board_has_one_core(board: str, core: str, tmp_path: Path) -> None:
+    FIRMWARE.deploy({"net": program(core)}, core, board, tmp_path / "right")
+    with pytest.raises(UsageError, match=f"board {board!r} has a {core}, and the models are for cortex-m33"):
+        FIRMWARE.deploy({"net": program()}, "cortex-m33", board, tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_a_board_of_yours_begins_with_the_core_of_the_target(name: str, tmp_path: Path) -> None:
+    FIRMWARE.deploy({"net": program()}, name, "generic", tmp_path)
+    text = (tmp_path / "boards" / "generic" / "toolchain.cmake").read_text()
+    assert f'set(CMAKE_SYSTEM_PROCESSOR {name})\nset(core_flags "{CORES[name].flags}")' in text
+    assert "${CMAKE_CURRENT_LIST_DIR}" in text
+
+
+class Volume(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Conv3d(2, 3, (2, 3, 3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.layer(x))
+
+
+def test_what_has_no_kernel_is_refused_when_it_is_compiled() -> None:
+    spec = TargetCompileSpec("cortex-m55")
+    inputs = (torch.randn(1, 2, 4, 6, 6),)
+    with pytest.warns(NothingDelegatedWarning, match="CONV3D has no kernel"):
+        made = lower(exported(Volume().eval(), inputs, spec, "int8"), spec)
+    with pytest.raises(UsageError, match="this program leaves to ExecuTorch: aten::convolution.out"):
+        model_of("volume", Program(made.buffer), "cortex-m55", None)
+
+
+class Alone(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x)
+
+
+def test_one_operator_needs_no_arena_but_c_needs_one(tmp_path: Path) -> None:
+    """Between its input and its output there is nothing."""
+    spec = TargetCompileSpec("cortex-m7")
+    made = lower(exported(Alone(), (torch.randn(4, 4),), spec, "int8"), spec)
+    model = model_of("alone", Program(made.buffer), "cortex-m7", None)
+    assert (arena_bytes([model]), arena_kind([model])) == (32, "SRAM")
+    assert "model_status status;" not in library(model)["alone.c"], "nothing can fail"
