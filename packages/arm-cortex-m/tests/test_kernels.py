@@ -230,6 +230,29 @@ POOL: dict[str, Graph] = {
 }  # fmt: skip
 
 
+def matmul(
+    shape: tuple[int, int, int], width: int, zeros: tuple[int, int, int] = (3, -7, 12), scale: float = 0.0, **attrs: Any
+) -> Graph:
+    graph = Graph()
+    a = graph.input("a", shape, I8)
+    b = graph.input("b", (shape[0], shape[2], width), I8)
+    operands = [a, b, zero(graph, I8, zeros[0]), zero(graph, I8, zeros[1])]
+    sums = graph.append("MATMUL", operands, {"output_dtype": I32}).output
+    graph.outputs.append(rescaled(graph, sums, zeros[2], scale or 0.6 / shape[2] ** 0.5 / 73, one=True, **attrs))
+    return graph
+
+
+MATMUL: dict[str, Graph] = {
+    "MATMUL": matmul((2, 6, 16), 8),
+    "MATMUL of odd sizes": matmul((3, 5, 13), 7, (-128, 127, 100), 0.0005),
+    "MATMUL of few": matmul((1, 2, 3), 3, (127, -128, 100), 0.002),
+    "MATMUL of a row": matmul((1, 1, 50), 11, (0, 5, 4)),
+    "MATMUL of columns": matmul((2, 7, 70), 1, (5, 0, 4)),
+    "MATMUL, zero points of 0": matmul((1, 4, 33), 10, (0, 0, 0)),
+    "MATMUL, large factors": matmul((1, 4, 5), 6, scale=0.4),
+}
+
+
 def row_of(*ops: tuple[str, Any], shape: tuple[int, ...] = (2, 3, 17)) -> Graph:
     """Operators in a row: RESCALE to int32 or int8, TABLE, CLAMP, and those with a constant."""
     graph = Graph()
@@ -262,7 +285,7 @@ TABLE: dict[str, Graph] = {
     "difference from a number": row_of(("up", (3, 1500000000, 20)), ("from SUB", 99999), ("down", (0, 1100000000, 40))),
     "greatest and sum": row_of(("up", (0, *ONE)), ("MAXIMUM", -7), ("MINIMUM", 50), ("ADD", 9), ("down", (1, *ONE))),
 }
-ROWS = CONV | DEPTHWISE | BINARY | POOL | TABLE
+ROWS = CONV | DEPTHWISE | BINARY | POOL | MATMUL | TABLE
 
 
 def inputs_of(graph: Graph) -> list[np.ndarray[Any, Any]]:

@@ -2,7 +2,8 @@
 
 ``calls`` finds the operators of a graph that one of these functions computes, alone or with operators behind. Each
 family is one C source in ``files/``, with variants for Helium, for the DSP extension and for C alone, chosen by the
-compiler's macros. A program needs ``tosa_kernels.h``, and of each family that it calls, the ``.h`` and the ``.c``.
+compiler's macros. A program needs the headers,
+and of each family that it calls the ``.c``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .call import Call
 from .chain import Chains
 from .conv2d import conv2d
 from .depthwise import depthwise_conv2d
+from .matmul import matmul
 from .pool import avg_pool2d, max_pool2d
 from .table import FIRST, table
 
@@ -30,6 +32,7 @@ _MAKERS: Mapping[str, Callable[[Op, Chains], Call | None]] = {
     "AVG_POOL2D": avg_pool2d,
     "CONV2D": conv2d,
     "DEPTHWISE_CONV2D": depthwise_conv2d,
+    "MATMUL": matmul,
     "MAX_POOL2D": max_pool2d,
 }
 

@@ -3,6 +3,8 @@
    already, as it does for a kernel of 1 x 1. */
 #include "tosa_conv2d_s8.h"
 
+#include "tosa_products.h"
+
 /* Rows that are gathered at once. Scratch holds as many of int8; those of 4 places of int16 are fewer bytes. */
 #define ROWS 9u
 
@@ -62,69 +64,6 @@ static int input_has_rows(const struct tosa_conv2d_s8 *conv) {
 
 #if defined(TOSA_HELIUM)
 
-#define TO_LANES(vector, lane0, lane2, number0, number2)                                                               \
-    __asm__("vmov %q0[" #lane2 "], %q0[" #lane0 "], %1, %2" : "+w"(vector) : "r"(number0), "r"(number2))
-
-/* Products of four rows of weights and one of the matrix, summed. */
-static inline int32x4_t products_4_x_1(const int8_t *a, const int8_t *b, const int8_t *c, const int8_t *d,
-                                       const int8_t *x, uint32_t depth) {
-    register uint32_t left __asm__("lr") = depth;
-    int32_t a0 = 0, b0 = 0, c0 = 0, d0 = 0;
-    int32x4_t sums = vuninitializedq_s32();
-
-    __asm__ volatile("dlstp.8 lr, lr\n"
-                     "1:\n"
-                     "vldrb.8 q0, [%[x]], #16\n"
-                     "vldrb.8 q1, [%[a]], #16\n"
-                     "vmladava.s8 %[a0], q0, q1\n"
-                     "vldrb.8 q2, [%[b]], #16\n"
-                     "vmladava.s8 %[b0], q0, q2\n"
-                     "vldrb.8 q1, [%[c]], #16\n"
-                     "vmladava.s8 %[c0], q0, q1\n"
-                     "vldrb.8 q2, [%[d]], #16\n"
-                     "vmladava.s8 %[d0], q0, q2\n"
-                     "letp lr, 1b\n"
-                     : [a0] "+Te"(a0), [b0] "+Te"(b0), [c0] "+Te"(c0), [d0] "+Te"(d0), [a] "+r"(a), [b] "+r"(b),
-                       [c] "+r"(c), [d] "+r"(d), [x] "+r"(x), "+r"(left)
-                     :
-                     : "q0", "q1", "q2", "memory");
-    TO_LANES(sums, 0, 2, a0, c0);
-    TO_LANES(sums, 1, 3, b0, d0);
-    return sums;
-}
-
-/* Products of two rows of weights and three of the matrix, summed: the first row's come to an even lane of the results,
-   the second's to the lane after the next. */
-#define PRODUCTS_2_X_3(weights_a, weights_b, lane0, lane2)                                                             \
-    do {                                                                                                               \
-        register uint32_t left __asm__("lr") = depth;                                                                  \
-        const int8_t *a = weights_a, *b = weights_b, *x0 = rows, *x1 = rows + depth, *x2 = x1 + depth;                 \
-        int32_t a0 = 0, a1 = 0, a2 = 0, b0 = 0, b1 = 0, b2 = 0;                                                        \
-                                                                                                                       \
-        __asm__ volatile("dlstp.8 lr, lr\n"                                                                            \
-                         "1:\n"                                                                                        \
-                         "vldrb.8 q0, [%[x0]], #16\n"                                                                  \
-                         "vldrb.8 q1, [%[a]], #16\n"                                                                   \
-                         "vmladava.s8 %[a0], q0, q1\n"                                                                 \
-                         "vldrb.8 q2, [%[b]], #16\n"                                                                   \
-                         "vmladava.s8 %[b0], q0, q2\n"                                                                 \
-                         "vldrb.8 q0, [%[x1]], #16\n"                                                                  \
-                         "vmladava.s8 %[a1], q0, q1\n"                                                                 \
-                         "vmladava.s8 %[b1], q0, q2\n"                                                                 \
-                         "vldrb.8 q0, [%[x2]], #16\n"                                                                  \
-                         "vmladava.s8 %[a2], q0, q1\n"                                                                 \
-                         "vmladava.s8 %[b2], q0, q2\n"                                                                 \
-                         "letp lr, 1b\n"                                                                               \
-                         : [a0] "+Te"(a0), [a1] "+Te"(a1), [a2] "+Te"(a2), [b0] "+Te"(b0), [b1] "+Te"(b1),             \
-                           [b2] "+Te"(b2), [a] "+r"(a), [b] "+r"(b), [x0] "+r"(x0), [x1] "+r"(x1), [x2] "+r"(x2),      \
-                           "+r"(left)                                                                                  \
-                         :                                                                                             \
-                         : "q0", "q1", "q2", "memory");                                                                \
-        TO_LANES(v0, lane0, lane2, a0, b0);                                                                            \
-        TO_LANES(v1, lane0, lane2, a1, b1);                                                                            \
-        TO_LANES(v2, lane0, lane2, a2, b2);                                                                            \
-    } while (0)
-
 /* Some rows, and all output channels: four channels and three rows at a time. The last four channels, and the last
    three rows, may be partly those before: what is computed twice is the same. */
 static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const int8_t *first_row, size_t count,
@@ -148,7 +87,7 @@ static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const in
 
         if (count < 3u) {
             for (; row < count; row++) {
-                int32x4_t sums = products_4_x_1(weights0, weights1, weights2, weights3, &first_row[row * depth], depth);
+                int32x4_t sums = tosa_products_4_x_1(weights0, weights1, weights2, weights3, &first_row[row * depth], depth);
 
                 sums = tosa_rescaled4(rescale, vaddq_s32(sums, biases), multipliers, shifts);
                 vstrbq_p_s32(&output[row * channels + channel], sums, some);
@@ -160,8 +99,8 @@ static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const in
             int8_t *const to = &output[row * channels + channel];
             int32x4_t v0 = vuninitializedq_s32(), v1 = vuninitializedq_s32(), v2 = vuninitializedq_s32();
 
-            PRODUCTS_2_X_3(weights0, weights2, 0, 2);
-            PRODUCTS_2_X_3(weights1, weights3, 1, 3);
+            TOSA_PRODUCTS_2_X_3(weights0, weights2, 0, 2);
+            TOSA_PRODUCTS_2_X_3(weights1, weights3, 1, 3);
             v0 = vaddq_s32(v0, biases);
             v1 = vaddq_s32(v1, biases);
             v2 = vaddq_s32(v2, biases);
@@ -286,47 +225,6 @@ static void multiply4(const struct tosa_conv2d_s8 *conv, uint32_t depth, const u
     }
 }
 
-static inline int32_t four_products(uint32_t x, uint32_t weights, int32_t sum) {
-    sum = __smlad((int32_t)tosa_even_bytes(x), (int32_t)tosa_even_bytes(weights), sum);
-    return __smlad((int32_t)tosa_odd_bytes(x), (int32_t)tosa_odd_bytes(weights), sum);
-}
-
-/* The next four numbers of a channel of which the weights have come to `word`, and of the row. */
-#define CHANNEL_BY_FOUR(sum)                                                                                           \
-    "sxtb16 %[halves], %[word]\n"                                                                                      \
-    "sxtb16 %[word], %[word], ror #8\n"                                                                                \
-    "smlad %[" sum "], %[halves], %[even], %[" sum "]\n"                                                               \
-    "smlad %[" sum "], %[word], %[odd], %[" sum "]\n"
-
-/* A row that the input has and four channels: sums of the products of all whole words. */
-static inline void sum_four_channels(int32_t sums[4], const int8_t *row, const int8_t *weights, uint32_t depth) {
-    const int8_t *const end = &row[depth & ~3u];
-    int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
-    uint32_t even, odd, word, halves;
-
-    if (row != end) {
-        __asm__ volatile("1:\n"
-                         "ldr %[odd], [%[row]], #4\n"
-                         "sxtb16 %[even], %[odd]\n"
-                         "sxtb16 %[odd], %[odd], ror #8\n"
-                         "ldr %[word], [%[weights], %[depth]]\n" CHANNEL_BY_FOUR("sum1")
-                         "ldr %[word], [%[weights], %[depth], lsl #1]\n" CHANNEL_BY_FOUR("sum2")
-                         "ldr %[word], [%[weights], %[thrice]]\n" CHANNEL_BY_FOUR("sum3")
-                         "ldr %[word], [%[weights]], #4\n" CHANNEL_BY_FOUR("sum0")
-                         "cmp %[row], %[end]\n"
-                         "bne 1b\n"
-                         : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3), [row] "+r"(row),
-                           [weights] "+r"(weights), [even] "=&r"(even), [odd] "=&r"(odd), [word] "=&r"(word),
-                           [halves] "=&r"(halves)
-                         : [depth] "r"(depth), [thrice] "r"(3u * depth), [end] "r"(end)
-                         : "cc", "memory");
-    }
-    sums[0] = sum0;
-    sums[1] = sum1;
-    sums[2] = sum2;
-    sums[3] = sum3;
-}
-
 /* One row that the input has, or that is gathered, and all output channels. */
 static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const int8_t *row, int8_t *output) {
     const struct tosa_rescale rescale = conv->rescale;
@@ -345,17 +243,17 @@ static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const i
         int32_t sums[4] = {0, 0, 0, 0};
 
         if (some == 4u) {
-            sum_four_channels(sums, row, weights, depth);
+            tosa_sum_four_channels(sums, row, weights, depth);
         } else {
             for (size_t i = 0; i < whole; i += 4u) {
                 const uint32_t x = tosa_word(&row[i]);
 
-                sums[0] = four_products(x, tosa_word(&weights[i]), sums[0]);
-                sums[1] = four_products(x, tosa_word(&next[i]), sums[1]);
+                sums[0] = tosa_four_products(x, tosa_word(&weights[i]), sums[0]);
+                sums[1] = tosa_four_products(x, tosa_word(&next[i]), sums[1]);
             }
         }
         for (size_t i = 0; i < some; i++, channel++, weights += depth) {
-            const int32_t sum = whole == depth ? sums[i] : four_products(rest, tosa_word(&weights[whole]), sums[i]);
+            const int32_t sum = whole == depth ? sums[i] : tosa_four_products(rest, tosa_word(&weights[whole]), sums[i]);
 
             *output++ = saturates == 0 ? tosa_rescaled(&rescale, channel, sum)
                                        : (int8_t)tosa_saturated(sum + rescale.biases[channel], rescale.left,
