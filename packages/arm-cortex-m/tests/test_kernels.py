@@ -253,6 +253,50 @@ MATMUL: dict[str, Graph] = {
 }
 
 
+def reduced(
+    name: str,
+    shape: tuple[int, ...],
+    *axes: int,
+    before: tuple[int, int] = ONE,
+    scale: tuple[int, int] = (1500000000, 33),
+    zeros: tuple[int, int] = (-3, 5),
+) -> Graph:
+    """A reduction along axes; a sum stands between RESCALEs."""
+    graph = Graph()
+    x = graph.input("x", shape, I8)
+    x = scale_up(graph, x, zeros[0], *before) if name == "REDUCE_SUM" else x
+    for axis in axes:
+        x = graph.append(name, [x], {"axis": axis}).output
+    graph.outputs.append(rescaled(graph, x, zeros[1], [scale[0]], scale[1]) if name == "REDUCE_SUM" else x)
+    return graph
+
+
+REDUCED: dict[str, Graph] = {
+    **{f"{name} of {shape}, {axis}": reduced(name, shape, axis) for name in ("REDUCE_MAX", "REDUCE_MIN")
+       for shape, axis in (((3, 40), 1), ((2, 5, 19), 1), ((3, 5), 0), ((2, 3, 1, 7), 2), ((2, 2, 3), 2))},
+    "REDUCE_SUM of a row": reduced("REDUCE_SUM", (4, 50), 1),
+    "REDUCE_SUM of columns": reduced("REDUCE_SUM", (2, 6, 13), 1, zeros=(-128, -128)),
+    "REDUCE_SUM of images": reduced("REDUCE_SUM", (2, 5, 4, 6), 1, 2, scale=(1700000000, 35), zeros=(127, 100)),
+    "REDUCE_SUM of a row, powers": reduced("REDUCE_SUM", (3, 7), 1, before=(2**30, 20), scale=(2**30, 42)),
+}  # fmt: skip
+
+
+def transposed(shape: tuple[int, ...], *perms: int) -> Graph:
+    graph = Graph()
+    x = graph.input("x", shape, I8)
+    graph.outputs.append(graph.append("TRANSPOSE", [x], {"perms": perms}).output)
+    return graph
+
+
+TRANSPOSED: dict[str, Graph] = {
+    "TRANSPOSE to channels last": transposed((1, 3, 5, 7), 0, 2, 3, 1),
+    "TRANSPOSE to channels first": transposed((2, 5, 7, 3), 0, 3, 1, 2),
+    "TRANSPOSE of a matrix": transposed((17, 21), 1, 0),
+    "TRANSPOSE of heads": transposed((2, 5, 3, 18), 0, 2, 1, 3),
+    "TRANSPOSE of rows": transposed((4, 3, 5), 1, 0, 2),
+}
+
+
 def row_of(*ops: tuple[str, Any], shape: tuple[int, ...] = (2, 3, 17)) -> Graph:
     """Operators in a row: RESCALE to int32 or int8, TABLE, CLAMP, and those with a constant."""
     graph = Graph()
@@ -285,7 +329,7 @@ TABLE: dict[str, Graph] = {
     "difference from a number": row_of(("up", (3, 1500000000, 20)), ("from SUB", 99999), ("down", (0, 1100000000, 40))),
     "greatest and sum": row_of(("up", (0, *ONE)), ("MAXIMUM", -7), ("MINIMUM", 50), ("ADD", 9), ("down", (1, *ONE))),
 }
-ROWS = CONV | DEPTHWISE | BINARY | POOL | MATMUL | TABLE
+ROWS = CONV | DEPTHWISE | BINARY | POOL | MATMUL | REDUCED | TRANSPOSED | TABLE
 
 
 def inputs_of(graph: Graph) -> list[np.ndarray[Any, Any]]:

@@ -21,7 +21,9 @@ from .conv2d import conv2d
 from .depthwise import depthwise_conv2d
 from .matmul import matmul
 from .pool import avg_pool2d, max_pool2d
+from .reduce import extreme, reduce_sum
 from .table import FIRST, table
+from .transpose import transpose
 
 #: The C sources, and ``tosa_kernels.h``, which all of them include.
 FILES = Path(__file__).parent / "files"
@@ -34,6 +36,10 @@ _MAKERS: Mapping[str, Callable[[Op, Chains], Call | None]] = {
     "DEPTHWISE_CONV2D": depthwise_conv2d,
     "MATMUL": matmul,
     "MAX_POOL2D": max_pool2d,
+    "REDUCE_MAX": extreme,
+    "REDUCE_MIN": extreme,
+    "REDUCE_SUM": reduce_sum,
+    "TRANSPOSE": transpose,
 }
 
 

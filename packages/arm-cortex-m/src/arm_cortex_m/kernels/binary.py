@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
-from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.ir import Op, Tensor
 
 from .call import Call
 from .chain import Chains, numbers
 from .conv2d import bounds, int8_tail
-from .rescale import Scale, scale_of, zero_points
+from .rescale import Scale, rescale_before, scale_of, zero_points
 
 #: ``enum`` of tosa_binary_s8.h.
 _OPERATIONS = {"ADD": 0, "SUB": 1, "MUL": 2, "MAXIMUM": 3, "MINIMUM": 4}
@@ -18,7 +18,7 @@ OPERATIONS = tuple(_OPERATIONS)
 
 def binary(op: Op, chains: Chains) -> Call | None:
     """The call for an operator of int32 between RESCALEs of int8; None: it does not stand so."""
-    before = [_rescale_before(tensor, chains) for tensor in op.inputs[:2]]
+    before = [rescale_before(tensor, chains) for tensor in op.inputs[:2]]
     tail = int8_tail(op, chains)
     first, second = before
     if first is None or second is None or first is second or tail is None:
@@ -51,16 +51,6 @@ def binary(op: Op, chains: Chains) -> Call | None:
         },
         inputs=(first.inputs[0], second.inputs[0]),
     )
-
-
-def _rescale_before(tensor: Tensor, chains: Chains) -> Op | None:
-    """The RESCALE of int8 to int32 of which only this result is read."""
-    op = tensor.producer
-    if op is None or op.name != "RESCALE" or not chains.alone(tensor) or tensor.dtype is not DType.INT32:
-        return None
-    known = all(each.is_constant for each in op.inputs[1:]) and not op.inputs[0].is_constant
-    signed = not op.attrs["input_unsigned"] and op.inputs[0].dtype is DType.INT8
-    return op if known and signed and zero_points(op)[1] == 0 else None
 
 
 def _scale(rescale: Op) -> Scale | None:

@@ -84,7 +84,9 @@ def is_int8(op: Op) -> bool:
 def int8_tail(op: Op, chains: Chains) -> tuple[Op, ...] | None:
     """The RESCALE to int8 behind an operator, and the CLAMP behind that; None: there is no such RESCALE."""
     rescale = chains.next(op, "RESCALE")
-    if rescale is None or not to_int8(rescale) or zero_points(rescale)[0] != 0:
+    if rescale is None or not to_int8(rescale) or not all(each.is_constant for each in rescale.inputs[1:]):
+        return None
+    if zero_points(rescale)[0] != 0:
         return None
     clamp = chains.next(rescale, "CLAMP")
     return (rescale,) if clamp is None else (rescale, clamp)

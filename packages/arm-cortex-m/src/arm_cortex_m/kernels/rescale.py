@@ -9,7 +9,7 @@ import numpy as np
 
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 
-from .chain import numbers
+from .chain import Chains, numbers
 
 _Array = np.ndarray[Any, Any]
 #: ``tosa_rescaled`` shifts right by 32 and from 1 to 31 more.
@@ -56,6 +56,16 @@ def zero_points(op: Op) -> tuple[int, int]:
     """Of the operand and of the result."""
     before, after = (int(numbers(op.inputs[position])[0]) for position in (3, 4))
     return before, after
+
+
+def rescale_before(tensor: Tensor, chains: Chains) -> Op | None:
+    """The RESCALE of int8 to int32 of which only this result is read."""
+    op = tensor.producer
+    if op is None or op.name != "RESCALE" or not chains.alone(tensor) or tensor.dtype is not DType.INT32:
+        return None
+    known = all(each.is_constant for each in op.inputs[1:]) and not op.inputs[0].is_constant
+    signed = not op.attrs["input_unsigned"] and op.inputs[0].dtype is DType.INT8
+    return op if known and signed and zero_points(op)[1] == 0 else None
 
 
 def folded(biases: Tensor, weights: _Array, zero_point: int) -> _Array:
