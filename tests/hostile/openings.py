@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from arm_cortex_m.firmware.manifest import read_manifest
 from arm_ethosu.vela_ini import VelaIni
+from arm_tosa_core.accuracy.recipe import read_recipe
 from arm_tosa_core.accuracy.scheme import read_scheme
 from arm_tosa_core.cli.main import app
 from arm_tosa_core.flow import cache
@@ -124,6 +125,7 @@ OPENINGS = (
     Opening("vela.ini", "read", _call(_ini)),
     Opening("scheme.json", "read", _call(lambda folder: read_scheme(folder / "scheme.json"))),
     Opening("space.toml", "read", _call(lambda folder: read_space(folder / "space.toml"))),
+    Opening("recipe.toml", "read", _call(lambda folder: read_recipe(folder / "recipe.toml"))),
     Opening("fw/arm-firmware.json", "read", _call(lambda folder: read_manifest(folder / "fw"))),
     Opening("fw/arm-firmware.json", "deploy", _command("deploy", "npu.pte", "-o", "fw", "--board", "host")),
     Opening("entry.lowered", "load", _call(_cached)),

@@ -16,6 +16,7 @@ from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.vela_ini import locate
 from arm_tosa_core import ExecuTorchOptions, lower
+from arm_tosa_core.accuracy.recipe import Recipe
 from arm_tosa_core.exir.figures import Figures
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.flow import cache
@@ -80,6 +81,7 @@ def make(folder: Path) -> None:
     (folder / "vela.ini").write_bytes(locate("Arm/vela.ini").read_bytes())
     (folder / "scheme.json").write_text(json.dumps(SCHEME))
     (folder / "space.toml").write_text(SPACE)
+    (folder / "recipe.toml").write_text(Recipe(nodes={"add": "int16x8"}, target="tosa").to_toml("made"))
     FIRMWARE.deploy({"net": Program(npu.buffer)}, "ethos-u55-128", "host", folder / "fw")
     (entry,) = cache_folder().glob(f"*{cache._SUFFIX}")
     (folder / "entry.lowered").write_bytes(entry.read_bytes())

@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING
 from .support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from .accuracy.keep import Kept as Kept
+    from .accuracy.keep import Minutes as Minutes
+    from .accuracy.keep import quantize_by_recipe as quantize_by_recipe
+    from .accuracy.keep import quantize_to_keep as quantize_to_keep
+    from .accuracy.recipe import Recipe as Recipe
+    from .accuracy.recipe import read_recipe as read_recipe
     from .exir.backend import TOSABackend as TOSABackend
     from .exir.compile_spec import ArmCompileSpec as ArmCompileSpec
     from .exir.compile_spec import TosaCompileSpec as TosaCompileSpec
@@ -62,6 +68,7 @@ _HOME = {
     "ArmTosaError": "support.errors",
     "Corrections": "quantize.corrections.catalogue",
     "ExecuTorchOptions": "flow",
+    "Kept": "accuracy.keep",
     "LanguageProgram": "llm",
     "BatchNormWarning": "support.errors",
     "LongTailWarning": "support.errors",
@@ -69,11 +76,13 @@ _HOME = {
     "LoweringError": "support.errors",
     "MiscompiledError": "support.errors",
     "MXFPOpConfig": "quantize.schemes.mxfp",
+    "Minutes": "accuracy.keep",
     "MissingKernelWarning": "support.errors",
     "NothingDelegatedWarning": "support.errors",
     "PluginWarning": "plugin.entry_points",
     "Q": "lowering.rule",
     "QuantizationConfig": "quantize.schemes.config",
+    "Recipe": "accuracy.recipe",
     "Rejected": "support.errors",
     "Rewrite": "tosa.rewrite",
     "Stage": "tosa.rewrite",
@@ -98,6 +107,9 @@ _HOME = {
     "load_model": "frontends",
     "lower": "flow",
     "op": "lowering.rule",
+    "quantize_by_recipe": "accuracy.keep",
+    "quantize_to_keep": "accuracy.keep",
+    "read_recipe": "accuracy.recipe",
     "quantize_program": "quantize.post_training",
     "to_mxfp": "quantize.schemes.mxfp",
 }

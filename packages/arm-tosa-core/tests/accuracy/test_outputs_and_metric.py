@@ -103,7 +103,7 @@ def test_a_metric_judges(folder: Path) -> None:
     ("metric", "reason"),
     [
         ("metric.py:broken", "metric.py:broken failed at line 8: KeyError"),
-        ("metric.py:many", "must return one number, but returned Tensor"),
+        ("metric.py:many", "numbers for 20 samples: return one number, or a list"),
         ("metric.py:nothing", "the metric returned nan"),
         ("metric.py:absent", "metric.py has no function 'absent'; it has: agreement, broken, many, nothing"),
         ("metric.py", "write file.py:function"),

@@ -83,6 +83,7 @@ class Comparison:
         errors: of each of them, the power of the error relative to the output's, of the output that has most.
         metric: of the user's function for the quantized model; None without one.
         float_metric: the same for the float model.
+        calls: what the function was asked about.
     """
 
     outputs: list[OutputError]
@@ -91,6 +92,7 @@ class Comparison:
     errors: tuple[float, ...]
     metric: float | None = None
     float_metric: float | None = None
+    calls: Calls | None = None
 
     @property
     def sqnr_db(self) -> float | None:
@@ -159,7 +161,7 @@ def compare(
         tuple(map(max, zip(*reals, strict=True))),
     )
     if metric is not None:
-        made.metric, made.float_metric = calls.score(metric), calls.score_of_float(metric)
+        made.metric, made.float_metric, made.calls = calls.score(metric), calls.score_of_float(metric), calls
     return made
 
 

@@ -75,6 +75,8 @@ class _Trials:
                 self.whole = [point]
             return point.value
 
+        if self.goal.least is not None:
+            exact()  # which may be cheaper than parts
         return self.goal.least_value(comparison.float_metric, exact)
 
     def planners(self) -> list[Planner]:
@@ -125,7 +127,7 @@ class _Trials:
     def bisect(self, planner: Planner) -> None:
         """Tries plans by expected cost: the dearest within the budget, or the first that is accurate enough."""
         below, above = 0.0, float(planner.costs.sum())
-        if self.goal.max_drop is None:  # costs are expected as a sum, which is not far off
+        if not self.goal.is_cheapest:  # costs are expected as a sum, which is not far off
             room = self.bounds.most - self.first.cost
             below, above = room / 2, 2 * room
         for _ in range(_STEPS):
@@ -138,7 +140,7 @@ class _Trials:
 
     def _is_enough(self, point: Point) -> bool:
         """Whether only cheaper plans are worth a try."""
-        if self.goal.max_drop is None:
+        if not self.goal.is_cheapest:
             return point.cost > self.bounds.most
         return point.value >= self.bounds.least
 

@@ -79,7 +79,7 @@ def ranked(points: Sequence[Point], bounds: Bounds, goal: Goal) -> tuple[list[Po
         marked.append(replace(point, pareto=point.value > best))
         best = max(best, point.value)
     admitted = [point for point in marked if bounds.admit(point.value, point.cost)]
-    if goal.max_drop is None:
+    if not goal.is_cheapest:
         int8 = torch.tensor(points[0].errors)
         sure = [p for p in admitted if not p.units or not p.errors or accepts(int8, torch.tensor(p.errors))]
         return marked, max(sure, key=lambda p: (p.value, -p.cost), default=None)
@@ -127,14 +127,21 @@ class Goal:
         budget: the most that it may cost; None: anything.
         max_drop: the most that may be lost: of the metric in its own units below float, of the SQNR in dB below that
             of int16x8, since float has none. The cheapest scheme is sought then. None: the most accurate one is.
+        least: in place of ``max_drop`` the least metric, or the least SQNR of the worst output in dB.
     """
 
     budget: Budget | None = None
     max_drop: float | None = None
+    least: float | None = None
 
     def __post_init__(self) -> None:
         if self.max_drop is not None and not (self.max_drop >= 0 and math.isfinite(self.max_drop)):
             raise UsageError(f"--max-drop {self.max_drop:g}: give how much may be lost, a number that is not negative")
+
+    @property
+    def is_cheapest(self) -> bool:
+        """Whether the cheapest scheme is sought that is accurate enough; if not, the most accurate one."""
+        return self.max_drop is not None or self.least is not None
 
     @property
     def figure(self) -> str:
@@ -148,6 +155,8 @@ class Goal:
             float_metric: of the model in float; None where SQNR is what counts.
             exact: measures the SQNR of int16x8.
         """
+        if self.least is not None:
+            return self.least
         if self.max_drop is None:
             return -math.inf
         return (exact() if float_metric is None else float_metric) - self.max_drop

@@ -108,6 +108,8 @@ def accuracy(
         require_writable(config)
     if output is not None:
         require_page(output)
+    if max_drop is not None:
+        say("note: --max-drop goes away with version 0.2: `arm-tosa quantize --keep 99%` asks for a part of the metric")
     if config is not None and budget is None and max_drop is None:
         raise UsageError("--config is for the scheme that --budget or --max-drop finds")
     spec = compile_spec_for(plugins.target(target), parse_options(option))

@@ -1,10 +1,11 @@
-"""Samples for ``--quantize`` and ``--bundle``: an ``.npz`` file, checked against the model's inputs."""
+"""Samples for ``--quantize``, ``--keep`` and ``--bundle``: an ``.npz`` file, checked against the model's inputs, or a
+folder whose files a function of the user's reads."""
 
 from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +37,60 @@ def samples(path: Path, program: ExportedProgram) -> Iterator[tuple[tuple[Any, .
         UsageError: an array is missing, left over, of another shape or data type than its input, not finite, or has
             another number of samples; or the program was saved without example inputs.
     """
+    return _of_arrays(path, program, _read(path))
+
+
+#: The array of an ``.npz`` file that holds classes, where the model has no input of this name.
+LABELS = "labels"
+
+
+def labelled_samples(
+    path: Path, program: ExportedProgram, transform: Callable[..., Any] | None = None
+) -> tuple[list[Any], list[Any] | None]:
+    """Samples of a file or a folder, and the labels of a file that has some.
+
+    Args:
+        transform: of each file of a folder, a ``Path``, makes what the model is called with: a tensor, or a tuple of
+            them; with a label behind the inputs if there is one.
+
+    Raises:
+        UsageError: as ``samples``, a folder without files or ``transform``, or a file with ``transform``.
+    """
+    if path.is_dir():
+        if transform is None:
+            raise UsageError(f"{path} is a folder: say with --transform file.py:function what reads a file of it")
+        files = sorted(each for each in path.rglob("*") if each.is_file() and not _is_hidden(each.relative_to(path)))
+        if not files:
+            raise UsageError(f"{path} has no file")
+        return [transform(each) for each in files], None
+    if transform is not None and path.suffix != ".npz":
+        raise UsageError(f"{path} is no folder, of whose files --transform makes samples, and no .npz")
+    arrays = _read(path)
+    labels = arrays.pop(LABELS, None) if LABELS not in _inputs(program)[2] else None
+    calls = list(_of_arrays(path, program, arrays))
+    if labels is None:
+        return calls, None
+    if labels.dtype.kind not in "iu" or labels.ndim not in (1, 2) or len(labels) != len(calls):
+        raise UsageError(
+            f"{path}: {LABELS} is {labels.dtype} of shape {list(labels.shape)}; expected integers, one for each of the "
+            f"{len(calls)} samples"
+        )
+    return calls, list(labels)
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _of_arrays(
+    path: Path, program: ExportedProgram, given: Mapping[str, np.ndarray[Any, Any]]
+) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     import torch
 
     from ..compat.torch import tree_unflatten
 
     leaves, structure, inputs = _inputs(program)
-    arrays = _match(path, _read(path), list(inputs))
+    arrays = _match(path, given, list(inputs))
     stacks = {name: _checked(path, name, array, inputs[name][1]) for name, array in arrays.items()}
     counts = {name: len(stack) for name, stack in stacks.items()}
     if len(set(counts.values())) > 1:

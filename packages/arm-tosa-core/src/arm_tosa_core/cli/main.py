@@ -17,6 +17,7 @@ from .doctor import doctor, targets
 from .explain import explain
 from .extract import extract
 from .generate import generate
+from .keep import quantize
 from .making import Group
 from .report import Result, command, with_whole_streams
 from .run import run
@@ -37,6 +38,7 @@ _COMMANDS: dict[str, Callable[..., Result]] = {
     "doctor": doctor,
     "compile": compile_,
     "explain": explain,
+    "quantize": quantize,
     "accuracy": accuracy,
     "compare": compare,
     "sweep": sweep,
