@@ -60,10 +60,11 @@ def clang_tidy(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """mypy --strict on each package's sources."""
+    """mypy --strict on each package's sources, as on each system."""
     env = shared(session, runtime=False)
     sources = (CORE / "src", CORTEX_M / "src", ETHOSU / "src", VGF / "src", RUNTIME / "python")
-    env.python("-m", "mypy", "--strict", *map(str, sources))
+    for system in ("linux", "darwin", "win32"):
+        env.python("-m", "mypy", "--strict", "--platform", system, *map(str, sources))
 
 
 @nox.session

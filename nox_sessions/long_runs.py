@@ -76,7 +76,7 @@ _REPEATED = ("--leave-out-slow",)
 #: What the night runs: sessions, with the arguments of those that need any.
 NIGHTLY: dict[str, tuple[str, ...]] = {
     "lint": ("--all",),
-    **dict.fromkeys(("types", "docs", "wheels", "pythons"), ()),
+    **dict.fromkeys(("types", "docs", "platforms", "wheels", "pythons"), ()),
     "plugin": ("--arm-sample=1",),
     "tests": ("--slow", f"--record-slow={_RESULTS / 'slow_tests.json'}"),
     **dict.fromkeys(("tests-core", "tests-cortex-m", "tests-ethosu", "tests-vgf", "tests-runtime"), _REPEATED),

@@ -78,6 +78,13 @@ def _interpreter(session: nox.Session, version: str) -> str:
 
 
 @nox.session
+def platforms(session: nox.Session) -> None:
+    """Whether requirements of the packages have wheels, for each system and Python: by uv, installing nothing."""
+    env = Environment(session, "platforms", ["uv"], [], torch=False)
+    env.python("-m", "release.platforms")
+
+
+@nox.session
 def wheels(session: nox.Session) -> None:
     """Builds each package's sdist and wheel, installs the wheels into a fresh environment and tries them there."""
     install(session, COMPILER, VULKAN)

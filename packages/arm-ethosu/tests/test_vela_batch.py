@@ -60,7 +60,7 @@ def test_a_worker_that_died_is_replaced(tmp_path: Path) -> None:
 def test_vela_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "worker.py"
     script.write_text("import sys\nsys.exit('no Vela today')\n")
-    monkeypatch.setattr(vela_batch.vela_worker, "__file__", str(script))
+    monkeypatch.setattr(vela_batch, "_WORKER", script)
     monkeypatch.setattr(vela_batch, "_kept", None)
     with pytest.raises(
         ToolError, match=r"vela could not be loaded\n.*\n +no Vela today\nits input was kept in the input"

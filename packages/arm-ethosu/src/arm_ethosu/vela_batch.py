@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -20,12 +19,14 @@ from threading import Lock, Timer
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.support.external_tools import how_it_ended, run_tool, without_usage
 
-from . import vela_worker
-
 # Seconds that loading Vela may take; it takes half a second.
 _LOADING = 120.0
 # Seconds after which a worker that was told to end is killed.
 _ENDING = 5.0
+# A script, which is not imported: it is for Linux alone.
+_WORKER = Path(__file__).with_name("vela_worker.py")
+# How its runs end when their time is over, and without memory or disk: SIGALRM, EX_TEMPFAIL; Windows lacks the names.
+_SIGALRM, _OUT_OF_SOMETHING = 14, 75
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,13 @@ def warm_up(executable: str) -> None:
 
 
 def _forks(executable: str) -> bool:
-    """Whether the executable is that of this Python's environment, on a system that forks."""
+    """Whether the executable is that of this Python's environment, on Linux.
+
+    Windows has no fork. macOS has, but its libraries may hang in a process that was forked from one with threads, and
+    Vela's numbers have some.
+    """
     beside = Path(executable).parent == Path(sys.executable).parent
-    return beside and hasattr(os, "fork") and find_spec("ethosu") is not None
+    return beside and sys.platform == "linux" and find_spec("ethosu") is not None
 
 
 def _started(executable: str, order: Order, timeout: float) -> str | ToolError:
@@ -86,8 +91,8 @@ def _outcome(status: int, executable: str, order: Order, timeout: float) -> str 
     if status == 0:
         return output
     output = without_usage(output)
-    timed_out = status == -signal.SIGALRM
-    passing = status < 0 or status == vela_worker.OUT_OF_SOMETHING
+    timed_out = status == -_SIGALRM
+    passing = status < 0 or status == _OUT_OF_SOMETHING
     problem = f"did not finish within {timeout:g} s and was killed" if timed_out else how_it_ended(status)
     command = [executable, *order.arguments]
     return ToolError("vela", problem, command=command, output=output, kept=order.kept, passing=passing)
@@ -101,7 +106,7 @@ class _Worker:
         self.lock = Lock()
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process; it has no name to leave behind
         self._process = subprocess.Popen(
-            [sys.executable, vela_worker.__file__],
+            [sys.executable, str(_WORKER)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._printed,

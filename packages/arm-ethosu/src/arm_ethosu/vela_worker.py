@@ -1,4 +1,4 @@
-"""Vela, started once for many runs: a script that loads it and forks for each run. ``vela_batch`` starts it.
+"""Vela, started once for many runs: a script that loads it and forks for each run. ``vela_batch`` starts it, on Linux.
 
 Each line of its input is JSON, a list of runs ``{"arguments": [...], "log": FILE, "seconds": S, "folder": FOLDER}``.
 They run side by side in their folders, as many at a time as there are cores. Text of a run goes to its log, and after
@@ -23,8 +23,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-#: The status of a run that had no memory or no disk; ``sysexits.h`` calls it a temporary failure.
-OUT_OF_SOMETHING = 75
+assert sys.platform == "linux"  # it forks
 #: The runs that are going on: their numbers in the request, by their processes.
 _runs: dict[int, int] = {}
 
@@ -104,7 +103,7 @@ def _status(arguments: list[str], vela: Callable[[list[str]], int]) -> int:
         return 1
     except BaseException as error:
         traceback.print_exc()
-        return OUT_OF_SOMETHING if isinstance(error, OSError | MemoryError) else 1
+        return os.EX_TEMPFAIL if isinstance(error, OSError | MemoryError) else 1
 
 
 if __name__ == "__main__":

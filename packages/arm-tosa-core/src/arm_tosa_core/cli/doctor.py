@@ -14,8 +14,8 @@ from ..plugin.health import TIMEOUT_S, Finding, HealthCheck, KnownVersions, dist
 from ..plugin.target import Target
 from ..support.errors import ToolError
 from ..support.external_tools import run_tool
-from ..support.install_advice import from_here, from_index
-from ..support.runtime_package import RUNTIME
+from ..support.install_advice import from_index
+from ..support.runtime_package import RUNTIME, remedy
 from .report import Result, say, table
 
 
@@ -49,7 +49,8 @@ def _of_plugin(check: HealthCheck, plugin: str) -> Finding:
 
 
 def _python() -> Finding:
-    return Finding("Python", "ok", f"{platform.python_version()}, {sys.executable}", "everything")
+    system = f"{platform.system()} {platform.machine()}".replace("Darwin", "macOS")
+    return Finding("Python", "ok", f"{platform.python_version()} on {system}, {sys.executable}", "everything")
 
 
 def _reference_model() -> Finding:
@@ -80,12 +81,12 @@ def _reference_model() -> Finding:
 def _runtime() -> Finding:
     needed_for = "running .pte and what targets compile"
     if find_spec("arm_runtime") is None:
-        return Finding("arm_runtime", "missing", "", needed_for, from_here(RUNTIME))
+        return Finding("arm_runtime", "missing", "", needed_for, remedy())
     try:
         # In a process of its own: a runtime that crashes must not take the report with it.
         run_tool("arm_runtime", [sys.executable, "-c", "from arm_runtime import LIBRARY"], timeout=TIMEOUT_S)
     except ToolError as error:
-        return Finding("arm_runtime", "broken", first_line(error), needed_for, from_here(RUNTIME, again=True))
+        return Finding("arm_runtime", "broken", first_line(error), needed_for, remedy(again=True))
     return Finding("arm_runtime", "ok", version(RUNTIME), needed_for)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 from ..plugin.target import CompiledLayer, Target
 from ..support.atomic_files import write_atomic
@@ -20,6 +20,8 @@ from .model_explorer import cost_files
 
 #: In each folder: the names of the files that the compilation left there.
 _LEFT = ".arm-tosa"
+#: Beside them: held by the compilation at work.
+_LOCK = ".arm-tosa.lock"
 
 
 @contextmanager
@@ -32,16 +34,16 @@ def alone_in(path: str | None) -> Iterator[None]:
     if not path:
         yield
         return
+    lock = FileLock(Path(path) / _LOCK)
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
-        folder = os.open(path, os.O_RDONLY)
+        lock.acquire()
     except OSError as why:
         raise UsageError(f"cannot write intermediate artifacts to {path}: {why.strerror}") from why
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(folder)
+        lock.release()
 
 
 def clear_artifacts(path: str | None, target: Target) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import process_groups
 from .errors import ToolError
 from .install_advice import from_index
 
@@ -57,7 +58,7 @@ def run_tool(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=cwd,
-            start_new_session=True,  # a process group of its own, so that a hanging tool's children die with it
+            **process_groups.OPTIONS,  # so that a hanging tool's children die with it
         )
     except OSError as error:
         problem = f"could not be started: {error.strerror}"
@@ -65,7 +66,7 @@ def run_tool(
     try:
         output = process.communicate(timeout=timeout)[0].decode(errors="replace")
     except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
+        process_groups.kill(process)
         output = process.communicate()[0].decode(errors="replace")
         if isinstance(error, subprocess.TimeoutExpired):
             problem = f"did not finish within {timeout or 0:g} s and was killed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -15,6 +16,17 @@ Arrays = list[np.ndarray[Any, Any]]
 RUNTIME = "arm-runtime-cpp"
 
 
+def remedy(*, again: bool = False) -> str:
+    """The command that installs the runtime, or a place where it can be installed.
+
+    Args:
+        again: it is there, and broken.
+    """
+    if sys.platform == "linux":
+        return from_here(RUNTIME, again=again)
+    return f"{RUNTIME} is for Linux: run programs in a container or a virtual machine; compiling needs neither"
+
+
 def import_runtime(purpose: str) -> Any:
     """The package ``arm_runtime``, whose import registers the delegates in this process.
 
@@ -22,7 +34,7 @@ def import_runtime(purpose: str) -> Any:
         UsageError: it is not installed, or does not import.
     """
     if find_spec("arm_runtime") is None:
-        raise UsageError(f"{purpose} needs the runtime: {from_here(RUNTIME)}")
+        raise UsageError(f"{purpose} needs the runtime: {remedy()}")
     try:
         runtime = import_module("arm_runtime")
         _ = runtime.LIBRARY  # an ImportError without ExecuTorch

@@ -1,4 +1,4 @@
-"""The packages of ``arm-tosa-core[sweep]``: Optuna and dask, which carry few types."""
+"""The packages of ``arm-tosa-core[sweep]``: Optuna, dask and psutil, which carry few types."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ def optuna() -> Any:
 def distributed() -> Any:
     """dask's ``distributed``; see ``_installed``."""
     return _installed("distributed", "--dask")
+
+
+def psutil() -> Any:
+    """psutil; see ``_installed``."""
+    return _installed("psutil", "a sweep")
 
 
 def _installed(package: str, feature: str) -> Any:

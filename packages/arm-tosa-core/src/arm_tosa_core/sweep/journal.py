@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import warnings
@@ -11,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from filelock import BaseFileLock, FileLock, Timeout
 
 from ..support import foreign
 from ..support.errors import UsageError
@@ -64,10 +65,10 @@ class Journal:
                 self._storage = storage(self._file)
                 self._open()
         except OSError as error:
-            self._lock.close()
+            self._lock.release()
             raise self._unreadable(error) from error
         except UsageError:
-            self._lock.close()
+            self._lock.release()
             raise
 
     @contextmanager
@@ -177,20 +178,18 @@ class Journal:
 
     def close(self) -> None:
         """Lets other processes use the folder."""
-        self._lock.close()
+        self._lock.release()
 
 
-def _locked(folder: Path) -> Any:
+def _locked(folder: Path) -> BaseFileLock:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / "lock").open("w")
+        lock = FileLock(folder / "lock", timeout=0, thread_local=False)
+        lock.acquire()
+    except Timeout:
+        raise UsageError(f"another sweep is at work in {folder}: wait for it, or choose another --study") from None
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise UsageError(f"another sweep is at work in {folder}: wait for it, or choose another --study") from None
     return lock
 
 

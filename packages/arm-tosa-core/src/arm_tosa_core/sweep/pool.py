@@ -5,21 +5,26 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
-import resource
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from typing import Any
 
 from ..support.errors import UsageError
 from ..support.memory_size import size_text
+from . import extra
 from .engine import Done
 from .evaluate import guarded
 from .point import Failure
+
+if sys.platform == "win32":
+    from multiprocessing.connection import PipeConnection as Connection
+else:
+    from multiprocessing.connection import Connection
 
 #: Workers that may die of one piece of work.
 _DEATHS = 2
@@ -35,7 +40,7 @@ def default_workers() -> int:
 
 
 def _memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return int(extra.psutil().virtual_memory().total)
 
 
 class Pool:
@@ -132,9 +137,17 @@ def _prepare(memory: int, alive: Connection) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     logging.disable(logging.WARNING)
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (memory if most < 0 else min(memory, most), most))
+    _bound(memory)
     threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
+
+
+def _bound(memory: int) -> None:
+    """Bounds what this process may allocate, where the system has such a bound: not on Windows."""
+    if sys.platform != "win32":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (memory if most < 0 else min(memory, most), most))
 
 
 def _end_with_parent(alive: Connection) -> None:

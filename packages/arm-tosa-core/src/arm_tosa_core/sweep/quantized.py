@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import copy
-import fcntl
 import hashlib
 import io
 import json
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import torch
+from filelock import FileLock
 
 from ..accuracy.compare import Comparison, compare
 from ..accuracy.model import Model
@@ -78,21 +77,13 @@ def _shared(model: InFloat, scheme: Scheme, spec: ArmCompileSpec, folder: Path, 
         return model.quantized(scheme, spec)
     beside = [model.digest, model.sources.digest(), kind, *of_installation()]
     file = folder / f"{hashlib.sha256('|'.join(beside).encode()).hexdigest()}.pt2"
-    with _alone(file.with_suffix(".lock")):
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(file.with_suffix(".lock")):  # the system releases that of a process that dies
         result = _loaded(file, model.digest)
         if result is None:
             result = model.quantized(scheme, spec)
             _store(file, result)
         return result
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Waits until no other process is in here; the system releases the lock of a process that dies."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _store(file: Path, result: Quantized) -> None:
