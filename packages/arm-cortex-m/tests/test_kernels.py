@@ -226,6 +226,7 @@ POOL: dict[str, Graph] = {
            ("of all", (1, 9, 7, 6), (9, 7), (1, 1), NONE),
        )},
     "AVG_POOL2D, zero points": pool("AVG_POOL2D", (1, 4, 4, 6), (2, 2), zeros=(-128, -100)),
+    "AVG_POOL2D of many": pool("AVG_POOL2D", (1, 16, 17, 21), (16, 16), zeros=(3, 0)),
     "AVG_POOL2D, least": pool("AVG_POOL2D", (1, 4, 4, 6), (3, 3), zeros=(127, 100)),
 }  # fmt: skip
 

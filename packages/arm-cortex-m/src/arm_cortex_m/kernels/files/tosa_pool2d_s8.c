@@ -104,9 +104,41 @@ struct mean {
     int32_t zero_point;
 };
 
-static void mean_place(const struct window *window, const struct mean *mean, size_t channels, int8_t *output) {
 #if defined(TOSA_HELIUM)
-    for (size_t channel = 0; channel < channels; channel += 4u) {
+
+static inline void store_means(const struct mean *mean, int32x4_t sums, mve_pred16_t some, int8_t *output) {
+    const int32x4_t high = vmulhq_s32(vshlq_r_s32(sums, mean->left), vdupq_n_s32(mean->multiplier));
+    const int32x4_t value = vaddq_n_s32(vrshlq_n_s32(high, mean->shift), mean->zero_point);
+
+    vstrbq_p_s32(output, vminq_s32(vmaxq_s32(value, vdupq_n_s32(INT8_MIN)), vdupq_n_s32(INT8_MAX)), some);
+}
+
+static void mean_place(const struct window *window, const struct mean *mean, size_t channels, int8_t *output) {
+    size_t channel = 0;
+
+    for (; channel + 16u <= channels; channel += 16u) {
+        const mve_pred16_t all = vctp32q(4);
+        const int8_t *row = &window->first[channel];
+        int32x4_t sums0 = vdupq_n_s32(mean->offset), sums1 = sums0, sums2 = sums0, sums3 = sums0;
+
+        for (size_t i = 0; i < window->rows; i++) {
+            const int8_t *at = row;
+
+            for (size_t j = 0; j < window->columns; j++) {
+                sums0 = vaddq_s32(sums0, vldrbq_s32(at));
+                sums1 = vaddq_s32(sums1, vldrbq_s32(&at[4]));
+                sums2 = vaddq_s32(sums2, vldrbq_s32(&at[8]));
+                sums3 = vaddq_s32(sums3, vldrbq_s32(&at[12]));
+                at += channels;
+            }
+            row += window->row_step;
+        }
+        store_means(mean, sums0, all, &output[channel]);
+        store_means(mean, sums1, all, &output[channel + 4u]);
+        store_means(mean, sums2, all, &output[channel + 8u]);
+        store_means(mean, sums3, all, &output[channel + 12u]);
+    }
+    for (; channel < channels; channel += 4u) {
         const mve_pred16_t some = vctp32q((uint32_t)(channels - channel));
         const int8_t *row = &window->first[channel];
         int32x4_t sums = vdupq_n_s32(mean->offset);
@@ -120,14 +152,48 @@ static void mean_place(const struct window *window, const struct mean *mean, siz
             }
             row += window->row_step;
         }
-        sums = vmulhq_s32(vshlq_r_s32(sums, mean->left), vdupq_n_s32(mean->multiplier));
-        sums = vaddq_n_s32(vrshlq_n_s32(sums, mean->shift), mean->zero_point);
-        sums = vminq_s32(vmaxq_s32(sums, vdupq_n_s32(INT8_MIN)), vdupq_n_s32(INT8_MAX));
-        vstrbq_p_s32(&output[channel], sums, some);
+        store_means(mean, sums, some, &output[channel]);
     }
+}
+
 #else
-    for (size_t channel = 0; channel < channels; channel++) {
-        int32_t sum = mean->offset, high;
+
+static inline int8_t mean_of(const struct mean *mean, int32_t sum) {
+    const int32_t high =
+        tosa_high_product((int32_t)((uint32_t)(sum + mean->offset) << mean->left), mean->multiplier);
+
+    return (int8_t)tosa_bounded(((high >> ~mean->shift) + 2 * mean->zero_point + 1) >> 1, INT8_MIN, INT8_MAX);
+}
+
+static void mean_place(const struct window *window, const struct mean *mean, size_t channels, int8_t *output) {
+    size_t channel = 0;
+
+#if defined(TOSA_DSP)
+    /* Sums of up to 255 numbers fit in 16 bits: two in a word. */
+    for (; window->rows * window->columns <= 255u && channel + 4u <= channels; channel += 4u) {
+        const int8_t *row = &window->first[channel];
+        uint32_t even = 0, odd = 0;
+
+        for (size_t i = 0; i < window->rows; i++) {
+            const int8_t *at = row;
+
+            for (size_t j = 0; j < window->columns; j++) {
+                const uint32_t word = tosa_word(at);
+
+                __asm__("sxtab16 %0, %0, %1" : "+r"(even) : "r"(word));
+                __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(odd) : "r"(word));
+                at += channels;
+            }
+            row += window->row_step;
+        }
+        output[channel] = mean_of(mean, (int16_t)even);
+        output[channel + 1u] = mean_of(mean, (int16_t)odd);
+        output[channel + 2u] = mean_of(mean, (int32_t)even >> 16);
+        output[channel + 3u] = mean_of(mean, (int32_t)odd >> 16);
+    }
+#endif
+    for (; channel < channels; channel++) {
+        int32_t sum = 0;
 
         for (size_t i = 0; i < window->rows; i++) {
             const int8_t *at = &window->first[i * window->row_step + channel];
@@ -137,12 +203,11 @@ static void mean_place(const struct window *window, const struct mean *mean, siz
                 at += channels;
             }
         }
-        high = tosa_high_product((int32_t)((uint32_t)sum << mean->left), mean->multiplier);
-        high = ((high >> ~mean->shift) + 2 * mean->zero_point + 1) >> 1;
-        output[channel] = (int8_t)tosa_bounded(high, INT8_MIN, INT8_MAX);
+        output[channel] = mean_of(mean, sum);
     }
-#endif
 }
+
+#endif
 
 void tosa_avg_pool2d_s8(const struct tosa_avg_pool2d_s8 *avg_pool, int8_t *output, const int8_t *input) {
     const struct tosa_pool2d *const pool = &avg_pool->pool;
