@@ -11,6 +11,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,8 +69,7 @@ def run_file(
 
 
 def _onnx(path: Path, inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]) -> Arrays:
-    import onnxruntime  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
+    onnxruntime = import_module("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # its fusions round otherwise
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
@@ -81,13 +81,9 @@ def _onnx(path: Path, inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]) ->
 
 
 def _tflite(path: Path, inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]) -> Arrays:
-    from ai_edge_litert.interpreter import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        Interpreter,
-        OpResolverType,
-    )
-
-    resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES  # XNNPACK rounds otherwise than the format says
-    interpreter = Interpreter(str(path), experimental_op_resolver_type=resolver)
+    litert = import_module("ai_edge_litert.interpreter")
+    resolver = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES  # XNNPACK rounds otherwise than the format says
+    interpreter = litert.Interpreter(str(path), experimental_op_resolver_type=resolver)
     wanted: dict[str, Any] = {}
     for one in interpreter.get_input_details():
         wanted[one["name"] + "'" * sum(name.rstrip("'") == one["name"] for name in wanted)] = one
