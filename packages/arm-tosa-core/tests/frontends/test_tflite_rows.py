@@ -86,6 +86,32 @@ def pooled(reduce: Callable[..., Array], kernel: int, stride: int) -> Callable[[
     return compute
 
 
+def pooled_evenly(reduce: Callable[..., Array]) -> Callable[[Array], Array]:
+    """Windows of four that begin one before each element, of what there is."""
+
+    def compute(x: Array) -> Array:
+        made = np.zeros_like(x)
+        for i, j in product(range(x.shape[1]), range(x.shape[2])):
+            made[:, i, j] = reduce(x[:, max(i - 1, 0) : i + 3, max(j - 1, 0) : j + 3], axis=(1, 2))
+        return made
+
+    return compute
+
+
+def between(*size: int) -> Callable[[Array, Array], Array]:
+    """Elements of an image at ``place * old / new``, between those beside it."""
+
+    def compute(x: Array, _: Array) -> Array:
+        for axis, new in enumerate(size, 1):
+            place = np.arange(new) * x.shape[axis] / new
+            low = place.astype(int)
+            part = (place - low).reshape([-1 if i == axis else 1 for i in range(4)])
+            x = x.take(low, axis) * (1 - part) + x.take(np.minimum(low + 1, x.shape[axis] - 1), axis) * part
+        return x
+
+    return compute
+
+
 def transposed(x: Array, w: Array, same: bool) -> Array:
     """Stride 2 and a kernel of 3: each pixel adds the kernel where it stands."""
     n, height, width, _ = x.shape
@@ -176,6 +202,18 @@ CASES = [
          {"exclusive": True, "reverse": True}),
     Case("RESIZE_NEAREST_NEIGHBOR", ((1, 2, 3, 2), int32(4, 9)), lambda x, s: x.repeat(2, 1).repeat(3, 2)),
     Case("RESIZE_NEAREST_NEIGHBOR", ((1, 5, 4, 2), int32(3, 4)), lambda x, s: x[:, [0, 2, 4]], {"align_corners": True}),
+    *(Case("RESIZE_BILINEAR", ((2, 3, 4, 2), int32(*size)), between(*size))
+      for size in ((7, 9), (2, 3), (1, 1), (3, 5))),
+    *(Case(kind, ((1, 9, 7, 2),), pooled_evenly(reduce),
+           {"padding": 0, "stride_w": 1, "stride_h": 1, "width": 4, "height": 4})
+      for kind, reduce in (("MAX_POOL_2D", np.max), ("AVERAGE_POOL_2D", np.mean))),
+    Case("L2_POOL_2D", ((1, 4, 6, 2),), lambda x: np.sqrt((x.reshape(1, 2, 2, 3, 2, 2) ** 2).mean((2, 4))),
+         {"padding": 1, "stride_w": 2, "stride_h": 2, "width": 2, "height": 2}),
+    Case("TRANSPOSE_CONV", (int32(1, 6, 9, 1), T(torch.ones(1, 1, 1, 1)), (1, 2, 3, 1), T([2.0])),
+         lambda s, w, x, b: 2 + np.kron(x[0, :, :, 0], np.eye(3)[:1].T @ np.eye(3)[:1])[None, :, :, None],
+         {"padding": 0, "stride_w": 3, "stride_h": 3}),
+    Case("GATHER", ((2, 5), T([[3, 0], [1, 1]], torch.int32)), lambda x, i: np.take_along_axis(x, i.astype(int), 1),
+         {"axis": 1, "batch_dims": 1}),
     Case("RESIZE_BILINEAR", ((1, 1, 2, 1), int32(1, 4)),
          lambda x, s: (np.stack([x, (x + np.roll(x, -1, 2)) / 2], 3) * [[[[1], [1]], [[1], [0]]]]
                        + x[:, :, :, None] * [[[[0], [0]], [[0], [1]]]]).reshape(1, 1, 4, 1)),

@@ -9,8 +9,8 @@ from ..compat.torch import register_quantized_decomposed
 
 register_quantized_decomposed()
 
-#: exp() of so much less than 0 is no step of an integer with 8 bits.
-_FAR = 8.0
+#: exp() of so much less than 0 is a step of an integer with 16 bits at most.
+_FAR = 10.0
 
 
 def softmax_in_parts(x: Tensor, axis: int, step: float | None) -> Tensor:

@@ -21,7 +21,6 @@ for _kind, _function in {
     "FLOOR": torch.floor,
     "HARD_SWISH": F.hardswish,
     "IMAG": torch.imag,
-    "LOG": torch.log,
     "LOGICAL_NOT": torch.logical_not,
     "LOGISTIC": torch.sigmoid,
     "NEG": torch.neg,
@@ -38,6 +37,12 @@ for _kind, _function in {
     "ZEROS_LIKE": torch.zeros_like,
 }.items():
     ROWS.row(_kind)(lambda node, x, _function=_function: _function(x))
+
+
+@ROWS.row("LOG")
+def log(node: FileNode, x: Tensor) -> Tensor:
+    """Of integers that stand for less than 0, where LiteRT has the lowest number."""
+    return torch.log(x.clamp(min=0.0) if "scales" in node.attributes else x)
 
 
 @ROWS.row("QUANTIZE", "DEQUANTIZE")
@@ -95,4 +100,9 @@ def local_response_normalization(node: FileNode, x: Tensor) -> Tensor:
 
 @ROWS.row("CAST")
 def cast(node: FileNode, x: Tensor) -> Tensor:
-    return x.to(node["dtypes"][0])
+    """Of real numbers to integers with 8 and 16 bits, the nearest that there is, as in LiteRT."""
+    dtype = node["dtypes"][0]
+    if x.is_floating_point() and dtype in (torch.int8, torch.uint8, torch.int16):
+        ends = torch.iinfo(dtype)
+        x = x.clamp(ends.min, ends.max)
+    return x.to(dtype)

@@ -7,11 +7,11 @@ from functools import reduce
 import torch
 from torch import Tensor
 
+from ...support.errors import require
 from ..file_model import FileNode
 from .rows import ROWS, fused
 
 for _kind, _function in {
-    "ATAN2": torch.atan2,
     "EQUAL": torch.eq,
     "FLOOR_DIV": torch.floor_divide,
     "FLOOR_MOD": torch.remainder,
@@ -27,6 +27,12 @@ for _kind, _function in {
     "POW": torch.pow,
 }.items():
     ROWS.row(_kind)(lambda node, x, y, _function=_function: _function(x, y))
+
+
+@ROWS.row("ATAN2")
+def atan2(node: FileNode, x: Tensor, y: Tensor) -> Tensor:
+    require(x.shape == y.shape, "it has operands of two shapes")
+    return torch.atan2(x, y)
 
 
 @ROWS.row("ADD")

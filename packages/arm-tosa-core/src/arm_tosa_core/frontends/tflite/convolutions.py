@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -63,14 +64,13 @@ def depthwise_conv_2d(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | 
 def _transposed(
     node: FileNode, size: list[int], weight: Tensor, x: Tensor, bias: Tensor | None, same: bool, stride: tuple[int, int]
 ) -> Tensor:
-    """The convolution backwards; of what it would make, SAME keeps the middle."""
-    y = F.conv_transpose2d(channels_first(x), weight.permute(3, 0, 1, 2), bias, stride)
-    for axis, wanted, image, step, taps in zip((2, 3), size, x.shape[1:3], stride, weight.shape[1:3], strict=True):
-        before = max((image - 1) * step + taps - wanted, 0) // 2 if same else 0
-        y = y.narrow(axis, before, min(wanted, y.shape[axis] - before))
-        if y.shape[axis] < wanted:
-            missing = [0, wanted - y.shape[axis]]
-            y = F.pad(y, missing if axis == 3 else [0, 0, *missing])
+    """The convolution backwards; of what it would make, SAME keeps the middle. Beyond it there is the bias alone."""
+    reach = [(n - 1) * s + t for n, s, t in zip(x.shape[1:3], stride, weight.shape[1:3], strict=True)]
+    missing = [max(wanted - made, 0) for wanted, made in zip(size, reach, strict=True)]
+    require(all(m < s for m, s in zip(missing, stride, strict=True)), f"it makes {reach[0]}x{reach[1]}, and not {size}")
+    y = F.conv_transpose2d(channels_first(x), weight.permute(3, 0, 1, 2), bias, stride, output_padding=missing)
+    for axis, wanted, made in zip((2, 3), size, reach, strict=True):
+        y = y.narrow(axis, max(made - wanted, 0) // 2 if same else 0, wanted)
     return channels_last(y)
 
 
@@ -98,15 +98,43 @@ def fully_connected(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | No
     return fused(node, F.linear(rows, weight, bias))
 
 
-@ROWS.row("MAX_POOL_2D", "AVERAGE_POOL_2D")
+@ROWS.row("MAX_POOL_2D", "AVERAGE_POOL_2D", "L2_POOL_2D")
 def pool_2d(node: FileNode, x: Tensor) -> Tensor:
     x, kernel, stride = channels_first(x), (node["height"], node["width"]), _stride(node)
     require(min(kernel) > 0, f"its kernel is {kernel}")
     padding = _padding(node, x, kernel)
-    # SAME pads by one more at the end where it cannot pad evenly, as PyTorch's ceil_mode does
-    before, uneven = tuple(side[0] for side in padding), any(side[0] != side[1] for side in padding)
     if node.kind == "MAX_POOL_2D":
-        y = F.max_pool2d(x, kernel, stride, before, ceil_mode=uneven)
+        y = _max_pool(x, kernel, stride, padding)
+    elif node.kind == "AVERAGE_POOL_2D":
+        y = _average_pool(x, kernel, stride, padding)
     else:
-        y = F.avg_pool2d(x, kernel, stride, before, ceil_mode=uneven, count_include_pad=False)
+        y = _average_pool(x * x, kernel, stride, padding).sqrt()
     return fused(node, channels_last(y))
+
+
+def _by_ceil_mode(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: Padding) -> bool:
+    """Whether PyTorch's ``ceil_mode`` makes the windows that uneven padding asks for: one more at the end."""
+    for size, taps, step, (before, after) in zip(x.shape[2:], kernel, stride, padding, strict=True):
+        up = -(-(size + 2 * before - taps) // step) + 1
+        up -= (up - 1) * step >= size + before
+        if up != (size + before + after - taps) // step + 1:
+            return False
+    return True
+
+
+def _max_pool(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: Padding) -> Tensor:
+    before, uneven = [side[0] for side in padding], any(side[0] != side[1] for side in padding)
+    if not uneven or _by_ceil_mode(x, kernel, stride, padding):
+        return F.max_pool2d(x, kernel, stride, before, ceil_mode=uneven)
+    (top, bottom), (left, right) = (
+        padding  # a window at the border has the border's elements: repeated, they change nothing
+    )
+    return F.max_pool2d(F.pad(x, (left, right, top, bottom), mode="replicate"), kernel, stride)
+
+
+def _average_pool(x: Tensor, kernel: tuple[int, int], stride: tuple[int, int], padding: Padding) -> Tensor:
+    before, uneven = [side[0] for side in padding], any(side[0] != side[1] for side in padding)
+    if not uneven or _by_ceil_mode(x, kernel, stride, padding):
+        return F.avg_pool2d(x, kernel, stride, before, ceil_mode=uneven, count_include_pad=False)
+    there = F.avg_pool2d(_around(torch.ones_like(x[:1, :1]), padding), kernel, stride)  # a part of each window
+    return F.avg_pool2d(_around(x, padding), kernel, stride) / there

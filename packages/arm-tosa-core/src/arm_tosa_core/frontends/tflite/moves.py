@@ -154,8 +154,13 @@ def reverse(node: FileNode, x: Tensor, axes: list[int]) -> Tensor:
 
 @ROWS.row("GATHER")
 def gather(node: FileNode, x: Tensor, places: Tensor) -> Tensor:
-    require(node["batch_dims"] == 0, "it gathers in each batch by itself")
-    axis = node["axis"] % x.dim()
+    return _gathered(x, places, node["axis"] % x.dim(), node["batch_dims"] % max(places.dim(), 1))
+
+
+def _gathered(x: Tensor, places: Tensor, axis: int, batch: int) -> Tensor:
+    """The elements at these places of an axis, in each of the first ``batch`` axes by itself."""
+    if batch:
+        return torch.stack([_gathered(x[i], places[i], axis - 1, batch - 1) for i in range(x.shape[0])])
     if places.dim() == 1:
         return x.index_select(axis, places)
     found = x.index_select(axis, places.reshape(-1))
@@ -177,7 +182,8 @@ def one_hot(node: FileNode, places: Tensor, depth: int, on: Tensor, off: Tensor)
     axis = node["axis"] if node["axis"] >= 0 else places.dim()
     sizes = [1] * (places.dim() + 1)
     sizes[axis] = depth
-    return torch.where(places.unsqueeze(axis) == torch.arange(depth, dtype=places.dtype).reshape(sizes), on, off)
+    steps = torch.arange(depth, dtype=places.dtype, device=places.device).reshape(sizes)
+    return torch.where(places.unsqueeze(axis) == steps, on, off)
 
 
 @ROWS.row("DEPTH_TO_SPACE")
@@ -226,13 +232,12 @@ def resize_bilinear(node: FileNode, x: Tensor, size: list[int]) -> Tensor:
     if node["align_corners"] or node["half_pixel_centers"]:
         y = F.interpolate(channels_first(x), size, mode="bilinear", align_corners=node["align_corners"])
         return channels_last(y)
-    # pixels of the result begin where those of the image do, as align_corners has it with the last row and column again
-    height, width = x.shape[1:3]
-    require(size[0] % height == 0 and size[1] % width == 0, f"it resizes {height}x{width} to {size[0]}x{size[1]}")
-    down, across = size[0] // height, size[1] // width
-    more = F.pad(channels_first(x), (0, int(across > 1), 0, int(down > 1)), mode="replicate")
-    whole = [(n - 1) * s + 1 for n, s in zip(more.shape[2:], (down, across), strict=True)]
-    return channels_last(F.interpolate(more, whole, mode="bilinear", align_corners=True)[:, :, : size[0], : size[1]])
+    # Pixels of the result begin where those of the image do. With the last row and column again, and one more of the
+    # result, this is what align_corners has.
+    down, across = (int(old != new) for old, new in zip(x.shape[1:3], size, strict=True))
+    more = F.pad(channels_first(x), (0, across, 0, down), mode="replicate")
+    whole = F.interpolate(more, [size[0] + down, size[1] + across], mode="bilinear", align_corners=True)
+    return channels_last(whole[:, :, : size[0], : size[1]])
 
 
 @ROWS.row("RESIZE_NEAREST_NEIGHBOR", numbers=(1,))

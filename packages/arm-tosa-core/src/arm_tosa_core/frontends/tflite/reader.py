@@ -38,6 +38,31 @@ _WITH_BIAS = {
     "TRANSPOSE_CONV": (2, 1, 3),
     "CUSTOM Convolution2DTransposeBias": (0, 1, 2),
 }
+#: Operators whose integers LiteRT takes as they are, whatever their scales, by the operands that it takes them from.
+_COPIES: dict[str, tuple[int, ...]] = {
+    "DEPTH_TO_SPACE": (0,),
+    "EXPAND_DIMS": (0,),
+    "GATHER": (0,),
+    "GATHER_ND": (0,),
+    "MAXIMUM": (0, 1),
+    "MINIMUM": (0, 1),
+    "PAD": (0,),
+    "RESHAPE": (0,),
+    "RESIZE_BILINEAR": (0,),
+    "RESIZE_NEAREST_NEIGHBOR": (0,),
+    "REVERSE_V2": (0,),
+    "SELECT": (1, 2),
+    "SELECT_V2": (1, 2),
+    "SLICE": (0,),
+    "SPACE_TO_DEPTH": (0,),
+    "SPLIT": (1,),
+    "SPLIT_V": (0,),
+    "SQUEEZE": (0,),
+    "STRIDED_SLICE": (0,),
+    "TILE": (0,),
+    "TOPK_V2": (0,),
+    "TRANSPOSE": (0,),
+}
 _RANGES = {
     torch.int8: (-128, 127),
     torch.uint8: (0, 255),
@@ -256,6 +281,10 @@ class _Maker:
         operands = [None if i < 0 else graph.tensors[i] for i in one.inputs]
         results = [graph.tensors[i] for i in one.outputs]
         name = results[0].name if results else one.kind
+        if one.kind in ("QUANTIZE", "DEQUANTIZE") and any(t and t.quantization and not _is_real(t) for t in operands):
+            raise UsageError(
+                f"{one.kind} {name!r} reads integers with 32 bits and a scale. Quantize them to 8 or 16 bits"
+            )
         if any(result.quantization and len(result.quantization.scales) > 1 for result in results if _is_real(result)):
             raise UsageError(f"{one.kind} {name!r} makes a tensor with a scale per channel")
         integers = any(t is not None and t.constant is None and _is_real(t) for t in operands)
@@ -273,9 +302,35 @@ class _Maker:
             attributes["bits"] = tuple(t.dtype.itemsize * 8 if t else 0 for t in operands)
         self._add(name, one.kind, tuple(reads), tuple(makes), attributes)
         for result, made in zip(results, makes, strict=True):
+            self._require_scales(one, operands, result)
             if (q := result.quantization) is not None and made != result.name:
                 ends = {"scale": q.scales[0], "zero": q.zeros[0], "low": q.low, "high": q.high, "dtype": result.dtype}
                 self._add(name, "quantize", (made,), (result.name,), ends)
+
+    def _require_scales(self, one: _Operator, operands: Sequence[_Tensor | None], result: _Tensor) -> None:
+        """What LiteRT computes with the integers themselves has one scale, or is refused.
+
+        Raises:
+            UsageError: the scales or zero points differ.
+        """
+        own = result.quantization
+        if own is None or not _is_real(result):
+            return
+        places: Sequence[int] = (0,) if one.kind == "NEG" else _COPIES.get(one.kind, ())
+        if one.kind == "CONCATENATION" and result.dtype == torch.int16:
+            places = range(len(operands))
+        given = [operands[i] for i in places if i < len(operands)]
+        read = [t.quantization for t in given if t is not None and t.quantization is not None]
+        if read != [own] * len(read):
+            raise UsageError(
+                f"{one.kind} {result.name!r}: its operands and its result have different scales or zero points, which "
+                "LiteRT does not bring to one. Quantize the model so that they have the same"
+            )
+        if one.kind in ("FLOOR_DIV", "FLOOR_MOD") or (one.kind == "NEG" and own.zeros != (0,)):
+            raise UsageError(
+                f"{one.kind} {result.name!r}: LiteRT computes with the integers themselves, whatever they stand for. "
+                "Leave the operator in float"
+            )
 
     def _real(self, tensor: _Tensor, keep: bool) -> str:
         """The name of the real numbers of a tensor that an operator reads.

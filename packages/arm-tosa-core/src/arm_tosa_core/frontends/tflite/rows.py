@@ -20,13 +20,15 @@ _ACTIVATIONS: dict[int, Callable[[Tensor], Tensor]] = {
     1: F.relu,
     2: lambda x: torch.clamp(x, -1, 1),
     3: F.relu6,
-    4: torch.tanh,
 }
 
 
 def fused(node: FileNode, x: Tensor) -> Tensor:
-    """The result behind the activation that the operator has for an option."""
-    require(node["activation"] in _ACTIVATIONS, f"its activation {node['activation']} is not known")
+    """The result behind the activation that the operator has for an option. LiteRT applies no other."""
+    require(
+        node["activation"] in _ACTIVATIONS,
+        f"its activation {node['activation']} is none of RELU, RELU_N1_TO_1 and RELU6",
+    )
     return _ACTIVATIONS[node["activation"]](x)
 
 

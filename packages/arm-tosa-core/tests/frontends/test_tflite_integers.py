@@ -1,0 +1,109 @@
+"""What operators of TFLite make of integers: what LiteRT 2.3 does, where scales say otherwise or there is a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+
+from arm_tosa_core import UsageError
+from arm_tosa_core.frontends.file_model import FileModel
+from arm_tosa_core.frontends.tflite import ROWS
+from arm_tosa_core.frontends.tflite.reader import parse
+from tflite_files import G, Op, T, int32, tflite
+
+X, OTHER = (0.05, 0), (0.08, 9)  # scale and zero point of what is read, and of a result that has others
+PADS = T(torch.tensor([[0, 0], [1, 0]], dtype=torch.int32))
+NUMBERS = [[5, -3, 100], [-128, 0, 127]]
+
+
+def _model(
+    kind: str,
+    operands: Mapping[str, Any],
+    shape: tuple[int, ...],
+    end: tuple[float, int],
+    dtype: torch.dtype,
+    **options: Any,
+) -> FileModel:
+    """An operator on the integers ``x`` and these operands, whose result has this scale and zero point."""
+    scale, zero = X
+    sizes = tuple(torch.tensor(NUMBERS).shape)
+    tensors = {"x": T(sizes, dtype, (scale,), (zero,)), **operands, "y": T(shape, dtype, (end[0],), (end[1],))}
+    reads = [name for name in tensors if name != "y"]
+    reads = [*reads[1:], "x"] if kind == "SPLIT" else reads
+    inputs = [name for name in reads if isinstance(tensors[name].what, tuple)]
+    return FileModel(
+        parse(
+            tflite(G(tensors, [Op(kind, reads, ["y"], {"count": 1} if kind == "SPLIT" else {})], inputs, ["y"])),
+            "t.tflite",
+        ),
+        ROWS,
+        "t",
+    )
+
+
+def test_a_logarithm_of_less_than_nothing_is_the_lowest_number() -> None:
+    (made,) = _model("LOG", {}, (2, 3), (0.04, -12), torch.int8)(torch.tensor(NUMBERS, dtype=torch.int8))
+    assert made.tolist() == [[-47, -128, 28], [-128, -128, 34]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "operands", "end", "dtype", "why"),
+    [
+        ("PAD", {"p": PADS}, OTHER, torch.int8, "PAD 'y': its operands and its result have different scales"),
+        ("MINIMUM", {"z": T((1, 3), torch.int8, (0.02,))}, X, torch.int8, "MINIMUM 'y': its operands and its result"),
+        ("CONCATENATION", {"z": T((2, 3), torch.int16, (0.02,))}, X, torch.int16, "CONCATENATION 'y': its operands"),
+        ("FLOOR_DIV", {"z": T((1, 3), torch.int8, (0.05,))}, X, torch.int8, "computes with the integers themselves"),
+        ("NEG", {}, OTHER, torch.int8, "NEG 'y': its operands and its result have different scales"),
+        ("RESHAPE", {"s": int32(2, 3)}, OTHER, torch.int8, "RESHAPE 'y': its operands and its result"),
+        ("SPLIT", {"a": T(torch.tensor(0, dtype=torch.int32))}, OTHER, torch.int8, "SPLIT 'y': its operands and its"),
+        ("GATHER", {"i": int32(1, 0)}, (0.05, 1), torch.int8, "GATHER 'y': its operands and its result"),
+    ],
+)
+def test_integers_of_other_scales_are_refused(
+    kind: str, operands: dict[str, Any], end: tuple[float, int], dtype: torch.dtype, why: str
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        _model(kind, operands, (2, 3), end, dtype)
+
+
+def test_a_negative_of_integers_with_a_zero_point_is_refused() -> None:
+    tensors = {name: T((2,), torch.int8, (0.1,), (3,)) for name in "xy"}
+    with pytest.raises(UsageError, match="NEG 'y': LiteRT computes with the integers themselves"):
+        parse(tflite(G(tensors, [Op("NEG", ["x"], ["y"])], ["x"], ["y"])), "t.tflite")
+
+
+def test_integers_with_32_bits_and_a_scale_are_refused() -> None:
+    tensors = {"x": T((2,), torch.int32, (1e-8,)), "y": T((2,), torch.int8, (0.1,))}
+    with pytest.raises(UsageError, match="QUANTIZE 'y' reads integers with 32 bits and a scale"):
+        parse(tflite(G(tensors, [Op("QUANTIZE", ["x"], ["y"])], ["x"], ["y"])), "t.tflite")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wanted"),
+    [(torch.int8, [1, -1, 127, -128]), (torch.uint8, [1, 0, 255, 0]), (torch.int16, [1, -1, 300, -300])],
+)
+def test_a_cast_takes_the_nearest_integer_that_there_is(dtype: torch.dtype, wanted: list[int]) -> None:
+    graph = G({"x": T((4,)), "y": T((4,), dtype)}, [Op("CAST", ["x"], ["y"])], ["x"], ["y"])
+    (made,) = FileModel(parse(tflite(graph), "t.tflite"), ROWS, "t")(torch.tensor([1.7, -1.7, 300.7, -300.7]))
+    assert made.tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("graph", "why"),
+    [
+        (
+            G({"x": T((2,)), "y": T((2,))}, [Op("ADD", ["x", "x"], ["y"], {"activation": 4})], ["x"], ["y"]),
+            "its activation 4 is none of RELU",
+        ),
+        (
+            G({"x": T((2, 1)), "z": T((1, 2)), "y": T((2, 2))}, [Op("ATAN2", ["x", "z"], ["y"])], ["x", "z"], ["y"]),
+            "it has operands of two shapes",
+        ),
+    ],
+)
+def test_what_litert_does_not_do_is_refused(graph: G, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        FileModel(parse(tflite(graph), "t.tflite"), ROWS, "t")
