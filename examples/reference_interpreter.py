@@ -49,8 +49,14 @@ class ReferenceInterpreter(torch.fx.Interpreter):
         # A delegate reads and writes bytes: axes come in the order in which ExecuTorch has them lie in memory.
         arrays = [tensor.detach().permute(dim_order_from_stride(tensor.stride())).numpy() for tensor in inputs]
         outputs = reference.run(next(self._waiting), arrays)
-        orders = [dim_order_from_stride(tensor.stride()) for tensor in n.meta["val"]]
-        return [torch.tensor(a).permute(_inverse(order)) for a, order in zip(outputs, orders, strict=True)]
+        return [_as_in_program(torch.tensor(a), tensor) for a, tensor in zip(outputs, n.meta["val"], strict=True)]
+
+
+def _as_in_program(result: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    """Bytes of a delegate as the program reads them: unsigned integers are signed ones in TOSA."""
+    if tensor.dtype in (torch.uint8, torch.uint16):
+        result = result.view(tensor.dtype)
+    return result.permute(_inverse(dim_order_from_stride(tensor.stride())))
 
 
 def _inverse(order: Sequence[int]) -> list[int]:

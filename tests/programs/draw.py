@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from .holes import Holes, NothingFits
 from .program import NAME, Program, Statement, Way
-from .statements import BODIES, FAMILIES, FLOAT_INPUTS, OTHER_INPUTS, SPECIAL_INPUTS, WEIGHTS, Row
+from .statements import BODIES, FAMILIES, FLOAT_INPUTS, OTHER_INPUTS, PICTURES, SPECIAL_INPUTS, WEIGHTS, Row
 
 _MAX_ELEMENTS = 2048
 _FORMS = (
@@ -33,14 +33,19 @@ def draw(seed: str, way: Way) -> Program:
     """The program of a seed that suits a way: half precision and special numbers are for float only."""
     with warnings.catch_warnings(), _plain_control_flow():
         warnings.simplefilter("ignore")
-        return _Drawing(random.Random(f"{seed} {way}"), way).program()
+        return _Drawing(random.Random(f"{seed} {way}"), random.Random(f"{seed} {way} edges"), way).program()
 
 
 class _Drawing:
-    def __init__(self, draws: random.Random, way: Way) -> None:
+    def __init__(self, draws: random.Random, edges: random.Random, way: Way) -> None:
         self.random, self.way = draws, way
         self.half = way.scheme == "float" and draws.random() < 0.15
         self.special = way.scheme == "float" and draws.random() < 0.15
+        plain = not self.half and not self.special
+        self.picture = edges.choice(PICTURES) if plain and edges.random() < 0.12 else ""
+        if way.flow == "lower" and way.scheme != "float" and "quantized_decomposed" in self.picture:
+            self.picture = PICTURES[0]  # quantize_program takes float programs
+        self.integers = way.scheme != "float" and edges.random() < 0.2
         self.sizes: dict[str, tuple[int, int, int]] = {}
         self.varying: dict[str, dict[int, str]] = {}
         self.module = nn.Module()
@@ -55,6 +60,10 @@ class _Drawing:
         draws = self.random
         inputs = self._inputs()
         self.values = self._evaluated(inputs)
+        if self.picture:
+            for values in self.values:
+                x0 = torch.randint(0, 256, values["x0"].shape, dtype=torch.uint8)
+                values["x0"] = eval(self.picture, {"torch": torch, "x0": x0})  # of our own rows
         wanted, tries = draws.choice((1, 2, 3, 3, 4, 5, 6, 8, 10, 12)), 0
         while len(self.statements) < wanted and tries < 12 * wanted:
             tries += 1
@@ -77,6 +86,8 @@ class _Drawing:
             self.sizes,
             tuple(schemes) if self.way.scheme != "float" else (),
             self.half,
+            self.picture,
+            self.integers,
         )
         return program.pruned()
 
@@ -168,6 +179,14 @@ class _Drawing:
         body = draws.choice(BODIES) if single and draws.random() < 0.04 else ""
         return Statement(text, makes, tuple(init), body, module)
 
+    def _in_a_picture(self, text: str) -> str:
+        """The expression, mostly, as unsigned integers of 8 bits, if it is real."""
+        value = self.values[0].get(text)
+        if value is None or not value.is_floating_point() or self.random.random() < 0.25:
+            return text
+        scale = self.random.choice((0.01, 0.04, 0.2))
+        return f"torch.ops.quantized_decomposed.quantize_per_tensor.default({text}, {scale}, 128, 0, 255, torch.uint8)"
+
     def _outputs(self, inputs: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
         draws = self.random
         values = self.values[0]
@@ -185,6 +204,8 @@ class _Drawing:
         for make in extra:
             if draws.random() < 0.12:
                 outputs.append(make())
+        if "quantized_decomposed" in self.picture:
+            outputs = [self._in_a_picture(text) for text in outputs]
         return tuple(text for text in outputs if all(name in values for name in NAME.findall(text)))
 
 

@@ -73,6 +73,9 @@ class Program:
         sizes: of each symbol, the example's, the least and the largest size.
         schemes: those of single modules; ``float`` leaves one as it is.
         half: float16 in place of float32.
+        picture: its first input has unsigned integers of 8 bits, as a camera's picture; this expression makes reals of
+            them.
+        integers: the quantized program takes and gives integers, as those of ``.tflite`` files do.
     """
 
     seed: int
@@ -84,6 +87,8 @@ class Program:
     sizes: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     schemes: tuple[tuple[str, str], ...] = ()
     half: bool = False
+    picture: str = ""
+    integers: bool = False
 
     def pruned(self) -> Program:
         """Without statements that no output needs, unless they write a buffer, and without schemes of modules gone."""
@@ -107,12 +112,13 @@ class Program:
             *(f"        {line}" for line in init),
             *(("",) if init else ()),
             f"    def forward(self, {', '.join(name for name, _ in self.inputs)}):",
+            *((f"        x0 = {self.picture}",) if self.picture else ()),
             *(f"        {statement.body}{statement.text}" for statement in self.statements),
             f"        return {self.form.format(', '.join(self.outputs))}",
             "",
             "",
             f"def inputs({', '.join(f'{name}={size[0]}' for name, size in self.sizes.items())}):",
-            f"    return ({', '.join(text for _, text in self.inputs)},)",
+            f"    return ({', '.join(self._input_texts())},)",
             "",
             "",
             f"torch.manual_seed({self.seed})",
@@ -120,6 +126,12 @@ class Program:
             "example = inputs()",
         ]
         return "\n".join(lines)
+
+    def _input_texts(self) -> list[str]:
+        texts = [text for _, text in self.inputs]
+        if self.picture:
+            texts[0] = f"torch.randint(0, 256, ({texts[0]}).shape, dtype=torch.uint8)"
+        return texts
 
     def export(self) -> str:
         """The exported program."""
@@ -145,7 +157,13 @@ class Program:
         else:
             made += "prepared = prepare_pt2e(program.module(), quantizer)\n[prepared(*sample) for sample in samples]\n"
             made += "model = convert_pt2e(prepared)\n"
-        return made + self.export().rpartition("\n")[2]
+        made += self.export().rpartition("\n")[2]
+        if self.integers:
+            made += "\nfrom arm_tosa_core.aten.integer_edges import with_integer_edges\n"
+            made += "from programs.integer_inputs import integer_inputs  # PYTHONPATH=tests"
+            made += "\nprogram, edges = with_integer_edges(program)\nmodel = program.module()\n"
+            made += "example, inputs = program.example_inputs[0], integer_inputs(inputs, edges)"
+        return made
 
     def lowered(self, way: Way) -> str:
         """The program of ExecuTorch, or the edge program where that is what can be run."""

@@ -49,6 +49,10 @@ def _smaller(program: Program) -> Iterator[Program]:
     if program.half:
         inputs = tuple((name, text.replace(".half()", "")) for name, text in program.inputs)
         yield replace(program, half=False, inputs=inputs)
+    if program.picture:
+        yield replace(program, picture="")
+    if program.integers:
+        yield replace(program, integers=False)
     for place, statement in enumerate(program.statements):
         simpler = [replace(statement, body="")] if statement.body else []
         simpler += (

@@ -339,3 +339,13 @@ SPECIAL_INPUTS = (
     ('torch.where(torch.rand({s}) < 0.1, float("{nan|inf|-inf}"), torch.randn({s}))', 1.0),
     ("torch.randn({s}) * {1e6|1e-6}", 0.5),
 )
+#: Reals of a picture's unsigned integers of 8 bits.
+PICTURES = (
+    "(x0.float() - 128) * 0.02",
+    "x0.to(torch.float32) / 255.0",
+    "x0 / 255",
+    *(
+        f"torch.ops.quantized_decomposed.dequantize_per_tensor.default(x0, 0.02, {zero_point}, 0, 255, torch.uint8)"
+        for zero_point in (0, 3, 128)
+    ),
+)

@@ -197,6 +197,14 @@ def _unsigned(b: Builder, x: Tensor, zero: int) -> Tensor:
     ).output
 
 
+def unsigned_after_reshape(b: Builder, x: Tensor) -> Tensor:
+    signed = b.rescale(b.reshape(b.rescale(x, [99.0], DType.INT16, 5), (1, 24, 8)), [0.02], DType.INT8)
+    assert signed.producer is not None
+    *inputs, _ = signed.producer.inputs
+    attrs = signed.producer.attrs | {"output_unsigned": True, "output_dtype": DType.UINT8}
+    return b.graph.append("RESCALE", [*inputs, b.graph.constant(np.uint8([128]), DType.UINT8)], attrs).output
+
+
 def another_sign(b: Builder, x: Tensor) -> Tensor:
     return _unsigned(b, x, 131)
 
@@ -238,6 +246,7 @@ def another_sign_and_zero_point(b: Builder, x: Tensor) -> Tensor:
             ["TABLE", "CAST", "SUB", "MUL", "TRANSPOSE", "RESHAPE", "CONCAT"],
         ),
         (transpose_of_cast_to_fewer_bytes, ["TABLE", "RESCALE", "CAST", "TRANSPOSE"]),
+        (unsigned_after_reshape, ["RESCALE", "RESHAPE", "RESCALE"]),
         (another_sign, ["RESCALE"]),
         (another_sign_and_zero_point, ["RESCALE", "RESCALE"]),
         (transpose_of_one_row, ["TABLE", "RESHAPE"]),

@@ -30,6 +30,7 @@ from ..tosa.ir import Op, Tensor
 from ..tosa.level_limits import MAX_RANK
 from ..tosa.specification import extensions_of
 from .builder import Builder
+from .builder.quantization import Inexact
 from .builder.tables import NotFollowed
 from .complex_numbers import find_complex, is_complex
 from .cut import cut
@@ -38,10 +39,10 @@ from .int64_range import require_known, with_range
 from .loops import lower_loop
 from .operator_names import canonical, is_reproducible, map_arguments
 from .program_facts import Facts
-from .quantize_nodes import dequantized, output_qparams, quantized
+from .quantize_nodes import dequantized, ends_quantized, output_qparams, quantized, steps_behind
 from .rule import Q, Rule, made
 from .unary_functions import Function, Part
-from .values import Axes, Complex, QParams, Value, inverse
+from .values import Axes, Complex, QParams, Value, inverse, same_steps
 
 #: Policies of operators that compute: of quantized constants they are evaluated, where others keep the integers.
 _COMPUTES = frozenset(Q) - {Q.NONE, Q.SHARED, Q.CONV}
@@ -270,11 +271,78 @@ class Lowering:
                     if not self.target.tosa_spec.support_float():
                         raise
                     self.builder.undo(mark)
-            if rule.quant is Q.SHARED and len(quantized) > 1 and wanted is not None:
-                args = _map_values(
-                    args, lambda v: self.builder.quantize(v, *wanted) if v.dtype.is_floating_point else v
-                )
+            if rule.quant is Q.SHARED:
+                return self._shared(rule, node, args, kwargs, quantized, wanted)
+            if rule.quant is Q.BOUNDS and not ends_quantized(node, self.rules):
+                return self._bounded(rule.function(self.builder, *args, **kwargs))
         return made(rule.function(self.builder, *args, **kwargs), _is_read(node))
+
+    def _shared(
+        self,
+        rule: Rule,
+        node: Node,
+        args: Any,
+        kwargs: Any,
+        quantized: list[Value],
+        wanted: tuple[QParams, torch.dtype] | None,
+    ) -> Any:
+        """In the steps of its operands, if these are the steps of the result: see ``Q.SHARED``.
+
+        Where nothing quantizes the result, or to other steps, nothing may be rounded to the steps of an operand.
+        """
+
+        def result(change: Callable[[Value], Value] = lambda v: v) -> Any:
+            changed = _map_values(args, lambda v: change(v) if v.dtype.is_floating_point else v)
+            return made(rule.function(self.builder, *changed, **kwargs), _is_read(node))
+
+        adds = rule.traits.adds is not None and rule.traits.adds(*node.args, **node.kwargs)
+        if wanted is not None and len(quantized) > 1 and not adds:
+            return result(lambda v: self.builder.quantize(v, *wanted))
+        steps = wanted or steps_behind(node, self.rules, self.constants)
+        own = quantized[0].quant
+        only_moved = rule.traits.moves and not any(v.clamp for v in quantized)
+        alike = steps is not None and own is not None and len(quantized) == 1 and same_steps(own, steps[0])
+        if only_moved or alike or own is None or own.run_time:
+            return result()
+        mark = self.builder.mark()
+        try:
+            with self.builder.exactly():
+                return result()
+        except Inexact as why:
+            self.builder.undo(mark)
+            return result(self._exact_operand(why, own, steps))
+
+    def _bounded(self, value: Value) -> Value:
+        """A clamped value that is computed with before it is quantized: its bounds are not rounded to its steps."""
+        quant = value.quant
+        if quant is None or value.clamp is None or quant.axis is not None or quant.run_time or quant.bits > 16:
+            return value
+        mark = self.builder.mark()
+        try:
+            with self.builder.exactly():
+                return self.builder.apply_clamp(value)
+        except Inexact:
+            self.builder.undo(mark)
+        if self.target.tosa_spec.support_float():
+            return self.builder.real(value)
+        low, high = value.clamp
+        fine = self.builder.MAXIMUM(value.replace(clamp=None), low)
+        return self.builder.MINIMUM(fine, high)
+
+    def _exact_operand(
+        self, why: Inexact, own: QParams, steps: tuple[QParams, torch.dtype] | None
+    ) -> Callable[[Value], Value]:
+        """What makes of an operand one whose steps the result may have."""
+        if steps is None:
+            return self.builder.real
+        if not why.averages:
+            return lambda v: self.builder.quantize(v, *steps)
+        if own.scalar <= steps[0].scalar:  # averages are rounded twice, at first to finer steps
+            return lambda v: v
+        if own.bits > 8:
+            return self.builder.real
+        fine = QParams((steps[0].scalar,), 0, -(2**15) + 1, 2**15 - 1)
+        return lambda v: self.builder.quantize(v, fine, torch.int16)
 
     def _function(self, node: Node) -> Function | None:
         """The function of one quantized tensor that a node is part of, where it is one table."""

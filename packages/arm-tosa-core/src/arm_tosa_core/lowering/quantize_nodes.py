@@ -13,10 +13,12 @@ from torch.fx import Node
 from ..support.errors import LoweringError, Rejected
 from .exported_program import is_dequantize, is_quantize, qparams
 from .operator_names import canonical
+from .rule import Q
 from .values import QParams, Value
 
 if TYPE_CHECKING:
     from .node_lowering import NodeLowering
+    from .rule_set import RuleSet
 
 
 def dequantized(lowering: NodeLowering, node: Node) -> Value:
@@ -56,6 +58,32 @@ def output_qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, 
     """Parameters to which the result of a node is quantized, if all its users quantize it."""
     users = list(node.users)
     return _parameters(users[0], data) if users and all(map(is_quantize, users)) else None
+
+
+def steps_behind(node: Node, rules: RuleSet, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype] | None:
+    """``output_qparams``, or those behind operators that only move the result, if they are all the same."""
+    if (own := output_qparams(node, data)) is not None:
+        return own
+    found = None
+    for user in node.users:
+        rule = rules.of_node(user)
+        if rule is None or not rule.traits.moves or len(user.all_input_nodes) > 1:
+            return None
+        behind = steps_behind(user, rules, data)
+        if behind is None or (found is not None and found != behind):
+            return None
+        found = behind
+    return found
+
+
+def ends_quantized(node: Node, rules: RuleSet) -> bool:
+    """Whether all that reads a node quantizes it, behind moves and clamps at most."""
+
+    def hands_on(user: Node) -> bool:
+        rule = rules.of_node(user)
+        return rule is not None and bool(rule.traits.moves or rule.quant is Q.BOUNDS) and ends_quantized(user, rules)
+
+    return bool(node.users) and all(is_quantize(user) or hands_on(user) for user in node.users)
 
 
 def quantized_as(node: Node, data: dict[str, torch.Tensor]) -> QParams | None:

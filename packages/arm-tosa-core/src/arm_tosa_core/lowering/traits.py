@@ -69,6 +69,7 @@ class Traits:
             the range of the reals is observed.
         fills: the number that all of a result is. Composites leave out what it is neutral to.
         chooses: ``where(condition, x, y)``. Composites look for a number as ``y``.
+        adds: of an operator that writes into a tensor, from its arguments: whether it adds to the numbers there.
         joins: its first argument is a list of tensors, which lie one after the other in the result. Some keep a scale
             of their own (``concat_scales``).
         looks_up: the argument with the indices of the rows that it takes of its first argument, a table. Read by
@@ -95,6 +96,7 @@ class Traits:
     promotes: bool = False
     fills: float | None = None
     chooses: bool = False
+    adds: Callable[..., bool] | None = None
     joins: bool = False
     looks_up: int | None = None
     casts: bool = False

@@ -90,6 +90,11 @@ class QParams:
         return torch.tensor(self.scale, dtype=torch.float64).reshape([-1 if i == self.axis else 1 for i in range(rank)])
 
 
+def same_steps(a: QParams, b: QParams) -> bool:
+    """Whether equal integers stand for equal reals."""
+    return a.scale == b.scale and a.zero_point == b.zero_point and a.axis == b.axis
+
+
 @dataclass(frozen=True, eq=False)
 class Value:
     """A tensor of the user's model, as the lowering has it.

@@ -15,6 +15,8 @@ def _check(match: Match) -> str | None:
     op, mover = match.op, match["mover"]
     if op.output.dtype.bits >= op.inputs[0].dtype.bits:
         return "it does not make the numbers narrower"
+    if op.attrs["output_unsigned"]:
+        return "only RESCALE takes unsigned numbers"
     if op.attrs["per_channel"] and mover.name != "CONCAT" and not _keeps_channels(mover):
         return "the channels it rescales are moved"
     return None

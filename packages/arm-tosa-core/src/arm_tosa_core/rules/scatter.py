@@ -13,6 +13,7 @@ import torch
 
 from ..lowering.op_builder import OpBuilder
 from ..lowering.rule import Q, op
+from ..lowering.traits import Traits
 from ..lowering.values import Operand, Value
 from ..support.errors import Rejected
 from .index import index_select, merged_indices
@@ -163,7 +164,12 @@ def scatter_reduce(
 # -- index tensors ----------------------------------------------------------------------------------
 
 
-@op("aten.index_put.default", "aten._unsafe_index_put.default", quant=Q.SHARED)
+@op(
+    "aten.index_put.default",
+    "aten._unsafe_index_put.default",
+    quant=Q.SHARED,
+    traits=Traits(adds=lambda x, indices, new, accumulate=False: accumulate),
+)
 def index_put(b: OpBuilder, x: Value, indices: Sequence[Value | None], new: Value, accumulate: bool = False) -> Value:
     masks = [(i, v) for i, v in enumerate(indices) if v is not None and v.dtype in (torch.bool, torch.uint8)]
     if masks:

@@ -150,6 +150,7 @@ class DataMovement(Quantization, Casts):
         tensor = self.tensor(x, x.axes)
         flat = [n for pair in _to_memory(x, padding) for n in pair]
         if x.quant is not None:
+            self.require_steps(torch.tensor(number), x.quant)
             number = int(x.quant.quantize(torch.tensor(number)))
         fill = number if tensor.dtype.is_float else int(number)
         if not (tensor.dtype.is_float or tensor.dtype is DType.BOOL):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import accumulate, islice, pairwise
 from math import prod
 from operator import mul
@@ -86,6 +86,7 @@ class Emitter:
         self.checks = tuple(checks)
         self.preferences = preferences or Preferences()
         self.origin: Origin | None = None
+        self.exact_only = False  # set by ``exactly``
         self._ordered = Cache()  # by the tensor and the order of axes
         self._signed = Cache()  # int8, by the tensor of uint8
         self.caches = [self._ordered, self._signed]
@@ -111,6 +112,15 @@ class Emitter:
             self.graph.remove(op)
             raise
         return op.outputs
+
+    @contextmanager
+    def exactly(self) -> Iterator[None]:
+        """Raises ``Inexact`` where reals would be rounded to the steps that a quantized operand has."""
+        self.exact_only = True
+        try:
+            yield
+        finally:
+            self.exact_only = False
 
     def mark(self) -> tuple[int, ...]:
         """The present end of the graph, for ``undo``."""

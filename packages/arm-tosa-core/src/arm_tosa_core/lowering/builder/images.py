@@ -8,7 +8,7 @@ import torch
 
 from ...support.errors import require
 from ..values import Value
-from .quantization import Quantization
+from .quantization import Inexact, Quantization
 
 
 class ImageOperators(Quantization):
@@ -25,6 +25,8 @@ class ImageOperators(Quantization):
         if _is_point(kernel, stride, pad):
             return x
         x = self.apply_clamp(x)
+        if self.exact_only and x.quant is not None:
+            raise Inexact(averages=True)
         require(x.quant is None or x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
         tensor = self.tensor(x)
         zero = self.zero_point(x.quant.zero_point if x.quant else 0, tensor.dtype)
@@ -34,6 +36,8 @@ class ImageOperators(Quantization):
     def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
         x = self.apply_clamp(x)
         quant = x.quant
+        if self.exact_only and quant is not None and mode == "BILINEAR":
+            raise Inexact(averages=True)
         tensor = self.tensor(x)
         operands = [tensor, *(self.graph.shape(v) for v in (scale, offset, border))]
         out = self.emit("RESIZE", operands, mode=mode)

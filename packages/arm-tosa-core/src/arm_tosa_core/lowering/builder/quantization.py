@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import torch
 
-from ...support.errors import require
+from ...support.errors import Rejected, require
 from ...tosa.dtypes import torch_to_tosa, tosa_to_torch
 from ...tosa.ir import DType, Tensor
-from ..values import INTEGER_RANGES, QParams, Value, unbounded
+from ..values import INTEGER_RANGES, QParams, Value, same_steps, unbounded
 from .rescaling import REACH, Rescaling
 
 #: Bits that operands of one int32 addition may use, so that the sum cannot overflow. RESCALE wants its operand below
@@ -19,6 +19,21 @@ from .rescaling import REACH, Rescaling
 _ADD_BITS = 29
 #: Up to which multiple of a scale float32 tells one from the next with bits to spare.
 _MULTIPLES = 2**16
+
+
+class Inexact(Rejected):
+    """Reals would be rounded to the steps of a quantized operand, and nothing asks for it.
+
+    Args:
+        averages: they are averages of the operand; else numbers beside it.
+    """
+
+    def __init__(self, averages: bool = False) -> None:
+        self.averages = averages
+        super().__init__(
+            "has a result that is not quantized, and the target has integers only",
+            "quantize the model, or remove the exclusion of this layer",
+        )
 
 
 class Quantization(Rescaling):
@@ -30,21 +45,37 @@ class Quantization(Rescaling):
             real = value.real()
             if value.clamp:
                 real = real.clamp(*value.clamp)
+            self.require_steps(real, quant)
             return self.const(quant.quantize(real).to(dtype), quant)
         if value.quant is not None and value.quant.run_time is not None:
             value = self.real(value)
         low, high = _integer_bounds(value.clamp, quant)
         if value.quant is None:
             tensor, perm = self._float_to_integer(value, quant, dtype), value.perm
-        elif _same(value.quant, quant) and _holds(value.tensor, dtype):
+        elif same_steps(value.quant, quant) and _holds(value.tensor, dtype):
             assert value.tensor is not None
             tensor, perm = value.tensor, value.perm
+        elif self.exact_only:
+            raise Inexact
         else:
             tensor, perm = self._requantize(value, quant, dtype)
         least, most = _reached(value.quant, quant, dtype)
         if low > least or high < most:
             tensor = self.emit("CLAMP", [tensor], min_val=low, max_val=high)
         return Value(value.shape, torch.float32, tensor, perm=perm, quant=quant)
+
+    def require_steps(self, reals: torch.Tensor, quant: QParams) -> None:
+        """Requires, where results have to be exact, that integers stand for these very numbers.
+
+        Raises:
+            Inexact: they do not.
+        """
+        if self.exact_only:
+            wanted = reals.double()
+            off = (quant.dequantize(quant.quantize(wanted)) - wanted).abs()
+            near = off <= wanted.abs() * torch.finfo(torch.float32).eps
+            if not bool((near & wanted.isfinite()).all()):
+                raise Inexact
 
     def _requantize(self, value: Value, quant: QParams, dtype: torch.dtype) -> tuple[Tensor, tuple[int, ...] | None]:
         assert value.quant is not None
@@ -135,6 +166,7 @@ class Quantization(Rescaling):
             tensor = self.emit("CLAMP", [value.tensor], min_val=low, max_val=high)
             return value.replace(tensor=tensor, clamp=None)
         require(value.quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
+        self.require_steps(torch.tensor(_binding(value.clamp, value.quant), dtype=torch.float64), value.quant)
         bounds = _integer_bounds(value.clamp, value.quant)
         if value.tensor.dtype in (DType.INT8, DType.INT16):
             tensor = self.emit("CLAMP", [value.tensor], min_val=bounds[0], max_val=bounds[1])
@@ -251,12 +283,14 @@ def _width(low: int, high: int) -> int:
     return max(-low - 1, high).bit_length()
 
 
-def _same(a: QParams, b: QParams) -> bool:
-    return a.scale == b.scale and a.zero_point == b.zero_point and a.axis == b.axis
-
-
 def _holds(tensor: Tensor | None, dtype: torch.dtype) -> bool:
     return tensor is not None and tensor.dtype == torch_to_tosa(dtype)
+
+
+def _binding(clamp: tuple[float, float], quant: QParams) -> list[float]:
+    """The bounds that some of the integers are beyond."""
+    low, high = (float(quant.dequantize(torch.tensor(n))) for n in (quant.qmin, quant.qmax))
+    return [*(clamp[:1] if clamp[0] > low else ()), *(clamp[1:] if clamp[1] < high else ())]
 
 
 def _integer_bounds(clamp: tuple[float, float] | None, quant: QParams) -> tuple[int, int]:

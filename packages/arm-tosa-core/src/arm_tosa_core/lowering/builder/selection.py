@@ -86,6 +86,7 @@ class Selection(Arithmetic):
 
     def _saturated(self, value: Value, quant: QParams, like: Value) -> Value:
         assert value.const is not None and like.tensor is not None
+        self.require_steps(value.const, quant)
         return self.const(quant.quantize(value.const).to(_INTEGERS[like.tensor.dtype]), quant)
 
 
