@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from .c_text import bytes_of_array, c_type, filled, float_text, numbers_of_array, operand
+from .c_text import number as literal
 from .kernels.kernel import Functions
 from .memory import ARENA_ALIGNMENT, Arena
-from .model import Job, Model, Operator, Port, Value
+from .model import Called, Job, Model, Operator, Port, Value
 
 
 def library(model: Model) -> dict[str, str]:
@@ -60,12 +63,10 @@ class _Library:
             f"{model.name}.c": filled(
                 "model/model.c.in",
                 {
-                    "includes": "".join(
-                        f'#include "{header}"\n'
-                        for header, needed in (("npu.h", model.jobs), ("tosa_math.h", model.operators))
-                        if needed
+                    "includes": "".join(f'#include "{header}"\n' for header in self._headers()),
+                    "functions": "\n".join(
+                        part for part in (self._jobs(), self._parameters(), self.functions.text) if part
                     ),
-                    "functions": "\n".join(part for part in (self._jobs(), self.functions.text) if part),
                     "status": "    model_status status;\n\n" if "status = " in body else "",
                     "missing": " || ".join(
                         [f"inputs->{port.name} == NULL" for port in model.inputs]
@@ -80,14 +81,21 @@ class _Library:
             f"{model.name}_data.c": filled("model/data.c.in", {"arrays": self._definitions(), "of": of}, **words),
         }
 
+    def _headers(self) -> list[str]:
+        of_calls = sorted({step.call.source.removesuffix(".c") + ".h" for step in self.model.calls})
+        plain = any(isinstance(step, Operator) for step in self.model.steps)
+        return [*(["npu.h"] if self.model.jobs else []), *of_calls, *(["tosa_math.h"] if plain else [])]
+
     def body(self) -> str:
         """The steps, in order."""
         texts = []
         for number, step in enumerate(self.model.steps, 1):
             if isinstance(step, Job):
                 texts.append(self._job_step(number, step))
-            else:
+            elif isinstance(step, Operator):
                 texts.append(self._operator_step(number, step))
+            else:
+                texts.append(self._called_step(number, step))
         return "".join(texts) + self._copies()
 
     def _job_step(self, number: int, job: Job) -> str:
@@ -109,6 +117,28 @@ class _Library:
         call = self.functions.call(step.op, step.kernel, operands, self.places[step.output])
         lines = ["", f"/* Step {number}, on the processor. */"]
         return _indented([*lines, *(_checked(call) if step.kernel.may_fail else [f"{call};"])])
+
+    def _called_step(self, number: int, step: Called) -> str:
+        arguments = [f"&step{number}", self.places[step.output], *(self.places[value] for value in step.inputs)]
+        if step.scratch:
+            arguments.append(f"&model->arena[{self.arena.scratch(step)}u]")
+        text = f"{step.call.function}({', '.join(arguments)});"
+        return _indented(["", f"/* Step {number}, on the processor: {_names(step)}. */", text])
+
+    def _parameters(self) -> str:
+        """What the functions of kernels are called with."""
+        out = []
+        for number, step in enumerate(self.model.steps, 1):
+            if isinstance(step, Called):
+                fields = {
+                    name: self.places[step.constants[name]] if name in step.constants else literal(int(field))
+                    for name, field in step.call.fields.items()
+                    if name in step.constants or isinstance(field, int | np.integer)
+                }
+                lines = [f"    .{name} = {text}," for name, text in fields.items()]
+                head = f"/* {_names(step)}. */\nstatic const struct {step.call.function} step{number} = {{"
+                out.append("\n".join([head, *lines, "};"]) + "\n")
+        return "\n".join(out)
 
     def _copies(self) -> str:
         """To outputs that are made elsewhere: given twice, or constant."""
@@ -162,6 +192,10 @@ class _Library:
 
     def _definitions(self) -> str:
         return "\n\n".join(f"MODEL_FLASH {declared} = {{\n{numbers}\n}};" for declared, numbers in self._arrays())
+
+
+def _names(step: Called) -> str:
+    return ", ".join(op.name for op in step.ops)
 
 
 def _checked(call: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .c_text import filled
-from .model import ALIGNMENT, Job, Model, Value
+from .model import ALIGNMENT, Called, Job, Model, Value
 
 #: Bytes: a line of the data cache of Cortex-M55 and M85, so that no variable shares a line with an arena.
 ARENA_ALIGNMENT = 32
@@ -16,7 +16,7 @@ ARENA_ALIGNMENT = 32
 class _Buffer:
     """Bytes that are in use from one step to another, both included."""
 
-    owner: Value | Job
+    owner: Value | Job | Called
     fast: bool
     size: int
     first: int
@@ -46,17 +46,17 @@ class Arena:
             for buffer, at in sorted(offsets.items(), key=lambda item: item[0].first)
             if isinstance(buffer.owner, Value)
         }
-        self._jobs = {
-            (buffer.owner, buffer.fast): at for buffer, at in offsets.items() if isinstance(buffer.owner, Job)
+        self._scratch = {
+            (buffer.owner, buffer.fast): at for buffer, at in offsets.items() if not isinstance(buffer.owner, Value)
         }
 
-    def scratch(self, job: Job) -> int:
-        """Offset of the NPU's memory."""
-        return self._jobs[job, False]
+    def scratch(self, step: Job | Called) -> int:
+        """Offset of the memory that a step works in."""
+        return self._scratch[step, False]
 
     def fast_scratch(self, job: Job) -> int:
         """Offset of the NPU's second memory."""
-        return self._jobs[job, True]
+        return self._scratch[job, True]
 
 
 def _buffers(model: Model) -> Iterator[_Buffer]:
@@ -67,6 +67,8 @@ def _buffers(model: Model) -> Iterator[_Buffer]:
             yield _Buffer(step, False, step.scratch, number, number)
             if step.fast_scratch:
                 yield _Buffer(step, True, step.fast_scratch, number, number)
+        elif isinstance(step, Called) and step.scratch:
+            yield _Buffer(step, False, step.scratch, number, number)
         read.update(dict.fromkeys(step.reads, number))
         produced.update(dict.fromkeys(step.makes, number))
     for value, number in produced.items():

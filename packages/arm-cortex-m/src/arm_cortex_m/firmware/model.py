@@ -12,6 +12,7 @@ import numpy as np
 
 from arm_tosa_core.tosa.ir import Op
 
+from ..kernels import Call
 from .kernels.kernel import Kernel
 
 #: Bytes: the alignment that the NPU requires of every memory.
@@ -107,6 +108,11 @@ class Operator:
     output: Value
 
     @property
+    def ops(self) -> tuple[Op, ...]:
+        """The operator."""
+        return (self.op,)
+
+    @property
     def reads(self) -> list[Value]:
         """Its operands: values of earlier steps, and constants."""
         return list(self.inputs.values())
@@ -115,6 +121,44 @@ class Operator:
     def makes(self) -> list[Value]:
         """Its results: values for later steps."""
         return [self.output]
+
+
+@dataclass(frozen=True, eq=False)
+class Called:
+    """A step on the processor by a function of :mod:`arm_cortex_m.kernels`.
+
+    Args:
+        inputs: the operands, in the order of the function's parameters.
+        constants: the fields of its parameters that are arrays.
+    """
+
+    call: Call
+    inputs: tuple[Value, ...]
+    constants: Mapping[str, Value]
+    output: Value
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """The operators that it computes."""
+        return self.call.ops
+
+    @property
+    def scratch(self) -> int:
+        """Bytes that it needs while it runs."""
+        return self.call.scratch
+
+    @property
+    def reads(self) -> list[Value]:
+        """Its operands: values of earlier steps, and constants."""
+        return [*self.inputs, *self.constants.values()]
+
+    @property
+    def makes(self) -> list[Value]:
+        """Its results: values for later steps."""
+        return [self.output]
+
+
+Step = Job | Operator | Called
 
 
 @dataclass(frozen=True)
@@ -154,7 +198,7 @@ class Model:
 
     name: str
     target: str
-    steps: tuple[Job | Operator, ...]
+    steps: tuple[Step, ...]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     taken: tuple[Value, ...]
@@ -167,9 +211,14 @@ class Model:
         return [step for step in self.steps if isinstance(step, Job)]
 
     @property
-    def operators(self) -> list[Operator]:
+    def operators(self) -> list[Operator | Called]:
         """The steps on the processor."""
-        return [step for step in self.steps if isinstance(step, Operator)]
+        return [step for step in self.steps if not isinstance(step, Job)]
+
+    @property
+    def calls(self) -> list[Called]:
+        """Those of them by functions of :mod:`arm_cortex_m.kernels`."""
+        return [step for step in self.steps if isinstance(step, Called)]
 
     @property
     def constants(self) -> list[Value]:

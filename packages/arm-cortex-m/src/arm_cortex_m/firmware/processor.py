@@ -36,8 +36,9 @@ def on_processor(models: Sequence[Model]) -> list[OnProcessor]:
     for model in models:
         steps, work = Counter[str](), Counter[str]()
         for step in model.operators:
-            steps[step.op.name] += 1
-            work[step.op.name] += element_operations(step.op)
+            name = " + ".join(op.name for op in step.ops)
+            steps[name] += 1
+            work[name] += max(map(element_operations, step.ops))
         out += [OnProcessor(model.name, name, steps[name], count) for name, count in work.most_common()]
     return out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.loader import load
 
 from ..cores import BACKEND_ID
+from ..kernels import Call as FastCall
+from ..kernels import calls
 from .c_text import c_type
 from .kernels import ALIASES, KERNELS, why_not
-from .model import Job, Model, Operator, Port, Reference, ReferenceStep, Value
+from .model import Called, Job, Model, Operator, Port, Reference, ReferenceStep, Step, Value
 from .npu import Npu
 
 _QUANTIZE = "quantized_decomposed::quantize_per_tensor.out"
@@ -62,7 +65,7 @@ class _Reader:
         self.delegates = [each for each in read(program.pte).delegates if each.method == "forward"]
         self.values: dict[int, Value] = {}
         self.constants: dict[tuple[str, bytes], Value] = {}
-        self.steps: list[Job | Operator] = []
+        self.steps: list[Step] = []
 
     def model(self, target: str) -> Model:
         before, after = self._edges()
@@ -247,20 +250,40 @@ class _Reader:
                 values[tensor] = self._constant(tensor)
             return values[tensor]
 
-        for op in graph.ops:
+        for op in calls(graph):
+            if isinstance(op, FastCall):
+                values[op.output] = self._called(op, [value(tensor) for tensor in op.inputs])
+                continue
             if op.name in ALIASES:
                 values[op.output] = value(op.inputs[0])
                 continue
             kernel = KERNELS[op.name](op)
             operands = {position: value(op.inputs[position]) for position in kernel.reads}
-            values[op.output] = Value(c_type(op.output.dtype), op.output.size * numpy_dtype(op.output.dtype).itemsize)
+            values[op.output] = _result(op.output)
             self.steps.append(Operator(op, kernel, operands, values[op.output]))
         for tensor, number in zip(graph.outputs, outputs, strict=True):
             self.values[number] = value(tensor)
 
+    def _called(self, call: FastCall, inputs: list[Value]) -> Value:
+        arrays = {
+            name: self._kept(c_type(field.dtype.name), field)
+            for name, field in call.fields.items()
+            if isinstance(field, np.ndarray)
+        }
+        result = _result(call.output)
+        self.steps.append(Called(call, tuple(inputs), arrays, result))
+        return result
+
     def _constant(self, tensor: Tensor) -> Value:
-        """Equal constants of a program are one."""
         data = tensor.data
         assert data is not None, "what no operator made is a constant"
-        dtype = c_type(tensor.dtype)
+        return self._kept(c_type(tensor.dtype), data)
+
+    def _kept(self, dtype: str, data: np.ndarray[Any, Any]) -> Value:
+        """Equal constants of a program are one."""
         return self.constants.setdefault((dtype, data.tobytes()), Value(dtype, data.nbytes, data))
+
+
+def _result(tensor: Tensor) -> Value:
+    """A new value for what an operator makes."""
+    return Value(c_type(tensor.dtype), tensor.size * numpy_dtype(tensor.dtype).itemsize)

@@ -12,7 +12,7 @@ from ..c_text import filled, names, text
 from ..memory import linker_fragment
 from ..model import Model
 from ..npu import Npu
-from .sources import model_files, sources
+from .sources import model_files, processor_files, sources
 
 #: The functional model's error messages take memory from a heap, and its memory is as large as the board says.
 _UNLESS_HEAP = " AND NOT TARGET npu_functional_model) # whose error messages take memory from a heap"
@@ -32,7 +32,10 @@ def cmake_project(models: Sequence[Model], board: Board, npu: Npu | None) -> dic
     out["CMakeLists.txt"] = filled(
         "CMakeLists.txt.in",
         {
-            "models": "\n".join(f"  {file}" for model in models for file in model_files(model)),
+            "models": "\n".join(
+                f"  {file}"
+                for file in (*(file for model in models for file in model_files(model)), *processor_files(models))
+            ),
             "languages": "C CXX" if npu else "C",
             "npu_folder": " npu" if npu else "",
             "npu": npu.build("npu.cmake") if npu else "",

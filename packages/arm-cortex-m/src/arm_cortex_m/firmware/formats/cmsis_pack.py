@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from ..model import Model
 from ..npu import Npu
-from .sources import model_files
+from .sources import model_files, processor_files
 
 VENDOR = "ArmTosa"
 _VERSION = "1.0.0"
@@ -16,6 +16,8 @@ _CLASS, _MODEL, _NPU = "Machine Learning", "Model", "Model NPU"
 #: The component of Arm's pack that the core driver is.
 _DRIVER = {"Cclass": _CLASS, "Cgroup": "NPU Support", "Csub": "Ethos-U Driver"}
 
+#: The component of the functions that models call.
+_KERNELS = {"Cclass": _CLASS, "Cgroup": "Model Kernels"}
 #: Of the NPU: name, source, description and condition of a component.
 _IMPLEMENTATIONS = (
     ("Core driver", "npu/core_driver.c", "The NPU by Arm's core driver", "Core driver"),
@@ -38,13 +40,21 @@ def cmsis_pack(models: Sequence[Model], npu: Npu | None) -> dict[str, str]:
     for tag, words in (("vendor", VENDOR), ("name", name), ("description", described), ("url", "")):
         SubElement(package, tag).text = words
     SubElement(SubElement(package, "releases"), "release", version=_VERSION).text = "Made by arm-tosa deploy"
+    kernels = processor_files(models)
+    conditions = SubElement(package, "conditions") if npu or kernels else package
     if npu:
-        conditions = SubElement(package, "conditions")
         _condition(conditions, "NPU", {"Cclass": _CLASS, "Cgroup": _NPU})
         _condition(conditions, "Core driver", _DRIVER)
+    if kernels:
+        _condition(conditions, "Kernels", _KERNELS)
+    if npu and kernels:
+        _condition(conditions, "NPU and kernels", {"Cclass": _CLASS, "Cgroup": _NPU}, _KERNELS)
     components = SubElement(package, "components")
+    needed = {(False, False): "", (True, False): "NPU", (False, True): "Kernels", (True, True): "NPU and kernels"}
     for model in models:
-        files = _component(components, _MODEL, model.name, f"{model.name} on {model.target}", "NPU" if npu else "")
+        files = _component(
+            components, _MODEL, model.name, f"{model.name} on {model.target}", needed[bool(npu), bool(model.calls)]
+        )
         _file(files, "include", "./")
         _file(files, "include", "common/")
         _file(files, "header", f"models/{model.name}.h")
@@ -52,6 +62,10 @@ def cmsis_pack(models: Sequence[Model], npu: Npu | None) -> dict[str, str]:
             _file(files, "sourceC", path)
         if model.operators:
             _file(files, "include", "processor/")
+    if kernels:
+        files = _component(components, _KERNELS["Cgroup"], "TOSA", "Operators on the processor", "")
+        for path in kernels:
+            _file(files, "sourceC", path)
     for sub, path, words, needs in _IMPLEMENTATIONS if npu else ():
         files = _component(components, _NPU, sub, words, needs)
         _file(files, "include", "npu/")
@@ -63,8 +77,10 @@ def cmsis_pack(models: Sequence[Model], npu: Npu | None) -> dict[str, str]:
     return {f"{VENDOR}.{name}.pdsc": f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'}
 
 
-def _condition(conditions: Element, name: str, component: dict[str, str]) -> None:
-    SubElement(SubElement(conditions, "condition", id=name), "require", component)
+def _condition(conditions: Element, name: str, *components: dict[str, str]) -> None:
+    condition = SubElement(conditions, "condition", id=name)
+    for component in components:
+        SubElement(condition, "require", component)
 
 
 def _component(components: Element, group: str, sub: str, described: str, condition: str) -> Element:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..c_text import filled, text
 from ..model import Model
 from ..npu import Npu
-from .sources import model_files
+from .sources import model_files, processor_files
 
 
 def zephyr_module(models: Sequence[Model], npu: Npu | None) -> dict[str, str]:
@@ -22,7 +22,10 @@ def zephyr_module(models: Sequence[Model], npu: Npu | None) -> dict[str, str]:
         "zephyr/CMakeLists.txt": filled(
             "zephyr/CMakeLists.txt.in",
             {
-                "models": "\n".join(f"  ../{file}" for model in models for file in model_files(model)),
+                "models": "\n".join(
+                    f"  ../{file}"
+                    for file in (*(file for model in models for file in model_files(model)), *processor_files(models))
+                ),
                 "npu": npu.build("zephyr.cmake") if npu else "",
             },
         ),

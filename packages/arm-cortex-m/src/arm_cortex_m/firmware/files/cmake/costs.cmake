@@ -3,8 +3,9 @@
 #
 #     cmake -DOBJECTS=FOLDER -DMODELS=NAME,... -DNM=PROGRAM -P costs.cmake
 #
-# NAME_run calls functions of its own file, which call nothing but memcpy and npu_run. So the bound is a sum: NAME_run, the
-# largest other function of the file, npu_run.
+# NAME_run calls functions of its own file, which call nothing but memcpy and npu_run, and functions of files in processor/,
+# which call memcpy and others of the same file. So the bound is a sum: NAME_run, the largest other function of the file or
+# all of a file in processor/, npu_run.
 
 # The largest stack, in bytes, of the functions of a file whose name matches.
 function(largest file name out)
@@ -20,6 +21,20 @@ function(largest file name out)
     endif()
   endforeach()
   set(${out} ${most} PARENT_SCOPE)
+endfunction()
+
+# All functions of a file together: none calls itself.
+function(together file out)
+  set(all 0)
+  file(STRINGS "${file}" lines REGEX "\t")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "\t([0-9]+)\t(.*)$" _ "${line}")
+    if(NOT CMAKE_MATCH_2 STREQUAL "static")
+      message(FATAL_ERROR "${line}: stack without a bound")
+    endif()
+    math(EXPR all "${all} + ${CMAKE_MATCH_1}")
+  endforeach()
+  set(${out} ${all} PARENT_SCOPE)
 endfunction()
 
 # Bytes of code of a model's functions, before linking: those of its kernels one by one.
@@ -57,11 +72,22 @@ foreach(file IN LISTS npu_files)
   largest("${file}" "npu_run" npu)
   set(besides "memcpy and the NPU's driver take")
 endforeach()
+set(called 0)
+file(GLOB called_files "${OBJECTS}/processor/*.su")
+foreach(file IN LISTS called_files)
+  together("${file}" stack)
+  if(stack GREATER called)
+    set(called ${stack})
+  endif()
+endforeach()
 string(REPLACE "," ";" MODELS "${MODELS}")
 foreach(model IN LISTS MODELS)
   set(file "${OBJECTS}/models/${model}.c.su")
   largest("${file}" "${model}_run" run)
   largest("${file}" "([a-z0-9_]+_kernel[0-9]+|npu_job_[0-9]+)" step)
+  if(called GREATER step)
+    set(step ${called})
+  endif()
   math(EXPR bytes "${run} + ${step} + ${npu}")
   message(STATUS "Stack of ${model}_run: at most ${bytes} bytes, and what ${besides}")
   code("${model}")
