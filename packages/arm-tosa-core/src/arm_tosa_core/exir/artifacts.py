@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,8 +23,6 @@ from .model_explorer import cost_files
 
 #: In each folder: the names of the files that the compilation left there.
 _LEFT = ".arm-tosa"
-#: Beside them: held by the compilation at work.
-_LOCK = ".arm-tosa.lock"
 
 
 @contextmanager
@@ -34,7 +35,7 @@ def alone_in(path: str | None) -> Iterator[None]:
     if not path:
         yield
         return
-    lock = FileLock(Path(path) / _LOCK)
+    lock = FileLock(_lock_of(path))
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
         lock.acquire()
@@ -44,6 +45,12 @@ def alone_in(path: str | None) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _lock_of(path: str) -> Path:
+    """A user's lock of a folder, which is not in it: locks stay when they are released."""
+    digest = hashlib.sha256(os.fsencode(f"{Path.home()}|{Path(path).resolve()}")).hexdigest()[:32]
+    return Path(tempfile.gettempdir()) / f"arm-tosa-{digest}.lock"
 
 
 def clear_artifacts(path: str | None, target: Target) -> None:
