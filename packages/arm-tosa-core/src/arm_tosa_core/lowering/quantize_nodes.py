@@ -77,11 +77,15 @@ def steps_behind(node: Node, rules: RuleSet, data: dict[str, torch.Tensor]) -> t
 
 
 def ends_quantized(node: Node, rules: RuleSet) -> bool:
-    """Whether all that reads a node quantizes it, behind moves and clamps at most."""
+    """Whether all that reads a node quantizes it, behind moves and clamps at most, or is a table with its clamp."""
 
     def hands_on(user: Node) -> bool:
         rule = rules.of_node(user)
-        return rule is not None and bool(rule.traits.moves or rule.quant is Q.BOUNDS) and ends_quantized(user, rules)
+        if rule is None:
+            return False
+        if rule.quant in (Q.TABLE, Q.STEPS):
+            return True
+        return bool(rule.traits.moves or rule.quant is Q.BOUNDS) and ends_quantized(user, rules)
 
     return bool(node.users) and all(is_quantize(user) or hands_on(user) for user in node.users)
 
