@@ -39,7 +39,7 @@ from .int64_range import require_known, with_range
 from .loops import lower_loop
 from .operator_names import canonical, is_reproducible, map_arguments
 from .program_facts import Facts
-from .quantize_nodes import dequantized, ends_quantized, output_qparams, quantized, steps_behind
+from .quantize_nodes import dequantized, ends_quantized, operand, output_qparams, quantized, steps_behind
 from .rule import Q, Rule, made
 from .unary_functions import Function, Part
 from .values import Axes, Complex, QParams, Value, inverse, same_steps
@@ -193,9 +193,10 @@ class Lowering:
             return quantized(self, node)
         if (function := self._function(node)) is not None:
             return self._table(function) if node is function.last else Part(function.last.name)
-        args = torch.fx.map_arg(node.args, self.values.__getitem__)
-        kwargs = torch.fx.map_arg(node.kwargs, self.values.__getitem__)
-        inputs = [v for n in node.all_input_nodes if not isinstance(v := self.values[n], int)]
+        moved = bool(self.rules.traits_of(node).moves)
+        values = {n: operand(self.values[n], n, moved) for n in node.all_input_nodes}
+        args, kwargs = (torch.fx.map_arg(given, values.__getitem__) for given in (node.args, node.kwargs))
+        inputs = [v for v in values.values() if not isinstance(v, int)]
         name = canonical(node.target)
         rule = find_complex(name, self.rules) if any(map(is_complex, inputs)) else self.rules.find(name)
         if not all(isinstance(v, (Value, Complex)) for v in inputs):

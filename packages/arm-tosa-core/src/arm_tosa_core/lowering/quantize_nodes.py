@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch.fx import Node
 
-from ..support.errors import LoweringError, Rejected
+from ..support.errors import LoweringError, Rejected, require
 from .exported_program import is_dequantize, is_quantize, qparams
 from .operator_names import canonical
 from .rule import Q
-from .values import QParams, Value
+from .values import QParams, Value, same_steps
 
 if TYPE_CHECKING:
     from .node_lowering import NodeLowering
@@ -25,7 +25,10 @@ def dequantized(lowering: NodeLowering, node: Node) -> Value:
     """The value of a dequantize node: the integers that it reads, with what they stand for."""
     value = _read(lowering, node)
     if value.quant is not None:
-        return value
+        if value.quant.run_time or any(isinstance(n, Node) for n in node.args[1:3]):
+            return value
+        quant, _ = _parameters(node, lowering.constants)
+        return value if same_steps(value.quant, quant) else value.replace(quant=quant)
     if (run_time := _run_time(lowering.values, node)) is not None:
         low, high = cast(tuple[int, int], node.args[3:5])
         return value.replace(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))
@@ -46,6 +49,27 @@ def quantized(lowering: NodeLowering, node: Node) -> Value:
         low, high, kind = cast(tuple[int, int, torch.dtype], node.args[3:6])
         return lowering.builder.quantize_at_run_time(value, *run_time, low, high, kind)
     return lowering.builder.quantize(value, *_parameters(node, lowering.constants))
+
+
+def operand(value: Any, node: Node, moved: bool) -> Any:
+    """A value as an operator reads it: of a quantize node, and of what moves its result, the integers themselves.
+
+    Args:
+        node: what has the value.
+        moved: whether the operator only moves numbers.
+
+    Raises:
+        Rejected: it computes with uint8, which is int8 with another zero point here.
+    """
+    meta = node.meta.get("val")
+    if not isinstance(value, Value) or value.quant is None:
+        return value
+    if not isinstance(meta, torch.Tensor) or meta.dtype.is_floating_point:
+        return value
+    if meta.dtype == torch.uint8:
+        require(moved, "computes with the unsigned integers of a quantized tensor", "dequantize it first")
+        return value
+    return value.replace(dtype=meta.dtype, quant=None)
 
 
 def _read(lowering: NodeLowering, node: Node) -> Value:
