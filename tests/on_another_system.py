@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any, cast
 
 PACKAGES = ("arm_tosa_core", "arm_cortex_m", "arm_ethosu", "arm_vgf")
 #: Scripts for Linux, which nothing imports.
@@ -92,13 +93,13 @@ def main(system: str) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] in PACKAGES]:
         del sys.modules[name]
     for name in MODULES[system]:
-        sys.modules[name] = None  # type: ignore[assignment]
+        cast(dict[str, Any], sys.modules)[name] = None
     for module, names in NAMES[system].items():
         for name in names:
             if hasattr(module, name):
                 delattr(module, name)
     if system == "win32":
-        multiprocessing.connection.PipeConnection = multiprocessing.connection.Connection  # type: ignore[attr-defined]
+        vars(multiprocessing.connection)["PipeConnection"] = multiprocessing.connection.Connection
         os.environ["PATHEXT"] = "a"  # ends of executables' names for shutil.which: vela is one here as it is
     sys.platform = system
     wanted = sorted(set(found) - LINUX_ALONE)

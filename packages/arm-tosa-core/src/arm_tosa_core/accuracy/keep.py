@@ -199,7 +199,7 @@ def calls_of(program: ExportedProgram, samples: Iterable[Any], what: str) -> tup
     for number, sample in enumerate(samples):
         args, kwargs = as_call(number, sample)
         if not kwargs and len(args) == inputs + 1:
-            *args, label = args  # type: ignore[assignment]
+            args, label = args[:-1], args[-1]
             labels.append(label)
         calls.append((tuple(args), kwargs))
     if not calls:

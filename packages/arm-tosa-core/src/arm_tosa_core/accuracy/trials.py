@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..exir.provenance import of_installation, of_spec
 from ..flow.fingerprint import program_fingerprint
@@ -20,7 +20,10 @@ from .model import Model, Progress, Quantized
 from .recipe import Recipe, digest_of
 from .verdict import Verdict, judged, least_of
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 #: What a target's estimate calls the figure that decides which is cheaper.
 CYCLES = "cycles"
 
@@ -151,7 +154,7 @@ class Trials:
             made = make()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, json.dumps(asdict(made)))  # type: ignore[call-overload]
+            write_atomic(path, json.dumps(asdict(made)))
         except (OSError, UsageError):
             pass  # a cache is a convenience
         return made
