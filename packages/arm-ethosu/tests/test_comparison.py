@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -11,11 +12,14 @@ from vela_cases import I8, I32, conv, pool, rescale
 from arm_ethosu import EthosUCompileSpec, comparison, vela
 from arm_ethosu.command_stream import registers as r
 from arm_ethosu.command_stream.container import commands_of, with_commands
+from arm_ethosu.command_stream.operations import decode
 from arm_ethosu.command_stream.registers import ACTIVATION, IFM_ZERO_POINT, LONG, OFM_ZERO_POINT
 from arm_ethosu.command_stream.words import walk
 from arm_ethosu.comparison import difference
-from arm_ethosu.comparison.debug_database import Lifetimes, Owned
+from arm_ethosu.comparison.debug_database import Lifetimes, Owned, owned
 from arm_ethosu.comparison.difference import Difference
+from arm_ethosu.comparison.windows import window_difference
+from arm_tosa_core.support.database_tables import tables
 from arm_tosa_core.support.errors import MiscompiledError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
@@ -216,6 +220,18 @@ def test_each_change_is_found(register: int, value: int, what: str) -> None:
 def test_nothing_is_found_without_a_change() -> None:
     tosa, made = _made()
     assert difference(tosa, load(tosa), made.arrays, made.debug_db, "ethos-u55-128") is None
+
+
+@pytest.mark.parametrize(("behind", "what"), [(1, ""), (2, "computes so many elements: 256, right is 128")])
+def test_a_kernel_that_is_repeated_writes_the_same_elements(behind: int, what: str) -> None:
+    """As in a program of a U-Net for U85; with words between the two, they are two."""
+    tosa, made = _made()
+    said = tables(made.debug_db)
+    kernels = owned(said, decode(made.arrays["cmd_data"]), tosa, load(tosa))
+    (pooled,) = [each for each in kernels if each.kind == "MaxPool"]
+    again = dataclasses.replace(pooled.command, at=pooled.command.at + behind)
+    found = window_difference([*kernels, dataclasses.replace(pooled, command=again)])
+    assert found is None if not what else found is not None and what in str(found), found
 
 
 def test_an_output_at_another_place_is_found() -> None:
