@@ -1,7 +1,7 @@
 """What mkdocs does besides: it writes parts of pages, adds ``SECURITY.md`` and keeps notes out of the search.
 
-Commands come from the typer application, operators by target from the cases of the conformance kit. A page marks the
-place with a comment such as ``<!-- arm-tosa: commands -->``.
+Commands come from the typer application, operators by target from the cases of the conformance kit, chips from their
+files. A page marks the place with a comment such as ``<!-- arm-tosa: commands -->``.
 """
 
 from __future__ import annotations
@@ -116,5 +116,34 @@ def _value(parameter: Any) -> str:
     return kinds.get(getattr(inner[0], "__name__", ""), "TEXT")
 
 
+def chips() -> str:
+    """A table of the chips of this repository, and a section for each, with all its facts and their sources."""
+    from arm_tosa_core.plugin.chip import FACTS, Chip, read_chips
+
+    def value(chip: Chip, key: str) -> str:
+        return str(chip.facts[key].value) if key in chip.facts else "–"
+
+    found = sorted(
+        (chip for folder in PACKAGES.glob("*/src/*/chips") for chip in read_chips(folder)), key=lambda chip: chip.name
+    )
+    lines = ["| chip | what it is | target | NPU, MHz | SRAM |", "|---|---|---|---|---|"]
+    for chip in found:
+        columns = f"`{chip.target}` | {value(chip, 'npu_mhz')} | {value(chip, 'sram')}"
+        lines.append(f"| [`{chip.name}`](#{chip.name}) | {chip.title} | {columns} |")
+    for chip in found:
+        options = "".join(f" --option {key}={text}" for key, text in chip.options.items())
+        lines += ["", f"## {chip.name}", "", f"{chip.title}. {chip.note}".strip(), ""]
+        lines += [f"`--target {chip.target}{options}`", "", "| fact | value | source |", "|---|---|---|"]
+        for key, label in FACTS.items():
+            if key in chip.facts:
+                sources = "<br>".join(f"<{source}>" for source in chip.facts[key].sources)
+                lines.append(f"| {label} | {chip.facts[key].value} | {sources} |")
+    return "\n".join(lines)
+
+
 #: What stands in a page for what is written at every build.
-MARKS = {"<!-- arm-tosa: commands -->": commands, "<!-- arm-tosa: operators -->": operators}
+MARKS = {
+    "<!-- arm-tosa: chips -->": chips,
+    "<!-- arm-tosa: commands -->": commands,
+    "<!-- arm-tosa: operators -->": operators,
+}

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -225,17 +226,25 @@ def test_what_the_site_fills_in_is_named_in_a_table_too(file: Path) -> None:
 
 
 def test_parts_of_pages_come_from_the_program() -> None:
-    """The hook of the site writes a section for each command, with each of its options, and a row for each operator."""
+    """The hook of the site writes a section for each command, with each of its options, a row for each operator and a
+    section for each chip, with each source."""
     import importlib.util
 
     spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs" / "site_hooks.py")
     assert spec and spec.loader
     hooks = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(hooks)
-    pages = {name: (ROOT / "docs" / "reference" / name).read_text() for name in ("command-line.md", "operators.md")}
-    made = {name: hooks.on_page_markdown(text) for name, text in pages.items()}
+    names = ("chips.md", "command-line.md", "operators.md")
+    made = {name: hooks.on_page_markdown((ROOT / "docs" / "reference" / name).read_text()) for name in names}
     assert all(mark not in text for mark in hooks.MARKS for text in made.values())
     assert "## compile" in made["command-line.md"] and "`--calibration FILE`" in made["command-line.md"]
+    files = list(ROOT.glob("packages/*/src/*/chips/*.toml"))
+    assert sorted(file.stem for file in files) == sorted(re.findall("^## (.*)$", made["chips.md"], re.MULTILINE))
+    for file in files:
+        data = tomllib.loads(file.read_text())
+        section = made["chips.md"].split(f"\n## {file.stem}\n")[1].split("\n## ")[0]
+        assert section.count("\n| ") - 1 == len(data["facts"])
+        assert all(f"<{source}>" in section for source in data["sources"].values())
     rows = {row.split(" | ")[0].strip("|` "): row.split(" | ")[1:7] for row in made["operators.md"].splitlines()}
     assert rows["conv2d"][:3] == ["yes", "yes", "yes"]
     assert rows["logical_and"][2] != "yes" and rows["logical_and"][4] == "yes"  # Ethos-U55 has no booleans

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sram_kit import U55, convolution, flatbuffer, network, rescaled
 
 from arm_ethosu import EthosUCompileSpec, payload, sram_search, vela
 from arm_ethosu.live_memory import at_peak, operator_peak, placed
@@ -21,46 +22,9 @@ from arm_tosa_core.support.passing import failures
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.loader import load
-from arm_tosa_core.tosa.serializer import serialize
 
-U55 = EthosUCompileSpec("ethos-u55-128")
 _FLAG = "--arena-cache-size="
 Figures = Callable[[int | None], tuple[float, float] | None]
-
-
-def _convolution(graph: Graph, x: Tensor, channels: int, stride: int = 1) -> Tensor:
-    """3x3 with padding, in int8, and its RESCALE."""
-    weights = np.random.default_rng(channels).integers(-9, 9, (channels, 3, 3, x.shape[-1])).astype(np.int8)
-    zero = graph.constant(np.zeros(1, np.int8), DType.INT8)
-    bias = graph.constant(np.zeros(channels, np.int32), DType.INT32)
-    attrs = {"pad": (1, 0, 1, 0) if stride == 2 else (1, 1, 1, 1), "stride": (stride, stride), "dilation": (1, 1)}
-    operands = [x, graph.constant(weights, DType.INT8), bias, zero, zero]
-    sums = graph.append("CONV2D", operands, {**attrs, "acc_type": "INT32"}).output
-    return _rescaled(graph, sums, DType.INT8)
-
-
-def _rescaled(graph: Graph, x: Tensor, dtype: DType) -> Tensor:
-    zeros = [graph.constant(np.zeros(1, np.int8 if t is DType.INT8 else np.int32), t) for t in (x.dtype, dtype)]
-    scale = [
-        graph.constant(np.array([1 << 30], np.int32), DType.INT32),
-        graph.constant(np.array([36], np.int8), DType.INT8),
-    ]
-    attrs = {"scale32": True, "per_channel": False, "rounding_mode": "SINGLE_ROUND", "output_dtype": dtype}
-    return graph.append("RESCALE", [x, *scale, *zeros], attrs).output
-
-
-def network(size: int = 32) -> Graph:
-    """Wide at first, narrow later: what a cascade makes small."""
-    graph = Graph()
-    x = graph.input("x", (1, size, size, 8), DType.INT8)
-    for channels, stride in ((64, 1), (16, 2), (32, 1), (16, 2)):
-        x = _convolution(graph, x, channels, stride)
-    graph.outputs = [x]
-    return graph
-
-
-def flatbuffer(graph: Graph | None = None) -> bytes:
-    return serialize(graph or network(), U55.tosa_spec)
 
 
 class StandIn:
@@ -314,6 +278,40 @@ def test_flags_decide_over_sram(flags: str) -> None:
     assert figures_of(EthosUCompileSpec("ethos-u55-128", extra_flags=flags))["sram_kib"] == alone.sram_kib
 
 
+def test_a_device_that_is_large_enough_changes_nothing() -> None:
+    least = figures_of(U55)
+    assert figures_of(EthosUCompileSpec("ethos-u55-128", sram_size="1M")) == least
+    size = round(least["sram_kib"] * 1024) - 1024
+    smaller = figures_of(EthosUCompileSpec("ethos-u55-128", sram_size=size))
+    assert smaller["sram_kib"] * 1024 <= size and smaller["cycles"] > least["cycles"]
+    assert smaller == figures_of(EthosUCompileSpec("ethos-u55-128", sram_budget=size))
+    with pytest.raises(UsageError, match=r"sram_size=4K is missed by .* KiB is the least SRAM that 7 runs of Vela"):
+        figures_of(EthosUCompileSpec("ethos-u55-128", sram_size="4K"))
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        ("ethos-u55-128", {"extra_flags": "--optimise=Performance"}),
+        ("ethos-u65-256", {"memory_mode": "Dedicated_Sram_384KB"}),
+    ],
+)
+def test_where_nothing_is_searched_a_device_that_is_too_small_is_an_error(target: str, options: dict[str, str]) -> None:
+    taken = figures_of(EthosUCompileSpec(target, **options))["sram_kib"]  # type: ignore[arg-type]
+    sizes = [round(taken * 1024) - less for less in (0, 1)]
+    fits, small = (EthosUCompileSpec(target, sram_size=size, **options) for size in sizes)  # type: ignore[arg-type]
+    assert figures_of(fits)["sram_kib"] == taken
+    with pytest.raises(UsageError, match=rf"the device has sram_size={sizes[1]} of SRAM, and {taken:,.1f} KiB are"):
+        figures_of(small)
+
+
+def test_a_budget_is_within_the_device() -> None:
+    with pytest.raises(UsageError, match="sram_budget=2M is more than the SRAM of the device, sram_size=1M"):
+        EthosUCompileSpec("ethos-u55-128", sram_budget="2M", sram_size="1M")
+    within = EthosUCompileSpec("ethos-u55-128", sram_budget="40K", sram_size="1M")
+    assert figures_of(within) == figures_of(EthosUCompileSpec("ethos-u55-128", sram_budget="40K"))
+
+
 @pytest.mark.parametrize(
     "text, size", [("512K", 524288), ("1M", 1 << 20), ("1.5k", 1536), ("384 KiB", 393216), ("65536", 65536), (100, 100)]
 )
@@ -340,23 +338,23 @@ def _after_the_input(graph: Graph, build: Callable[[Graph, Tensor], Tensor], sha
 
 
 def _sum(graph: Graph, x: Tensor) -> Tensor:
-    first = _convolution(graph, x, 32)
-    second = _convolution(graph, first, 32)
-    wide = [_rescaled(graph, t, DType.INT32) for t in (first, second)]
-    return _rescaled(graph, graph.append("ADD", wide).output, DType.INT8)
+    first = convolution(graph, x, 32)
+    second = convolution(graph, first, 32)
+    wide = [rescaled(graph, t, DType.INT32) for t in (first, second)]
+    return rescaled(graph, graph.append("ADD", wide).output, DType.INT8)
 
 
 def _turned(graph: Graph, x: Tensor) -> Tensor:
     turned = graph.append("TRANSPOSE", [x], {"perms": (0, 2, 3, 1)}).output
-    return _convolution(graph, turned, 16, 2)
+    return convolution(graph, turned, 16, 2)
 
 
 @pytest.mark.parametrize(
     "build, shape, kib",
     [
-        pytest.param(lambda g, x: _convolution(g, x, 64), (1, 32, 32, 16), 80, id="operand and result of int8"),
+        pytest.param(lambda g, x: convolution(g, x, 64), (1, 32, 32, 16), 80, id="operand and result of int8"),
         pytest.param(_sum, (1, 32, 32, 32), 96, id="an addition reads two scales, and nothing lies in int32"),
-        pytest.param(lambda g, x: _convolution(g, _convolution(g, x, 8), 8), (1, 32, 32, 8), 32, id="16 channels"),
+        pytest.param(lambda g, x: convolution(g, convolution(g, x, 8), 8), (1, 32, 32, 8), 32, id="16 channels"),
         pytest.param(_turned, (1, 3, 32, 32), 7, id="moves keep 3 channels"),
     ],
 )

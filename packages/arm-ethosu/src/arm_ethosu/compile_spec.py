@@ -18,7 +18,7 @@ from .ethos_u_target import ethos_u_target
 from .external_blocks import VelaExternalBlockPlacements
 from .vela_calls import VelaCalls
 from .vela_flags import decides_over_sram, split, without_ours
-from .vela_ini import DEFAULT_INI, VelaIni, is_own, locate
+from .vela_ini import CHIPS_INI, DEFAULT_INI, VelaIni, is_own, locate
 
 if TYPE_CHECKING:
     from typing import Self
@@ -41,8 +41,8 @@ class EthosUCompileSpec(ArmCompileSpec):
         system_config: a ``System_Config`` of the configuration file; the default depends on the target.
         memory_mode: a ``Memory_Mode`` of the configuration file; the default depends on the target.
         extra_flags: more flags for Vela, a list or one string that is split as a shell would.
-        config_ini: a Vela configuration file, one inside Vela's package such as ``"Arm/vela.ini"`` (the default) or
-            a path of your own.
+        config_ini: a Vela configuration file, one inside Vela's package such as ``"Arm/vela.ini"`` (the default),
+            ``"arm-ethosu/chips.ini"``, which has those of chips, or a path of your own.
         external_block_placements: blocks of the payload that are in ``.ptd`` files; None: the ``.pte`` has all.
         timeout: seconds after which Vela is killed.
         schedule: ``"vela"``, or ``"deep"`` (experimental): constants in flash or DRAM are read into SRAM as far ahead
@@ -54,6 +54,8 @@ class EthosUCompileSpec(ArmCompileSpec):
         sram_budget: SRAM that each delegate may use, in bytes or as ``"512K"`` or ``"1M"``: several runs of Vela find
             the fewest cycles within it. None: the least SRAM that costs no cycles (0.25 % at most), within what the
             memory mode has.
+        sram_size: SRAM of the device, likewise. A delegate that would need more is compiled as with a budget of this
+            size. None: not known.
 
     Raises:
         UsageError: an unknown target, system config or memory mode (the valid ones are listed), a configuration file
@@ -75,6 +77,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         schedule: str = SCHEDULES[0],
         weight_order: str = WEIGHT_ORDERS[0],
         sram_budget: str | int | None = None,
+        sram_size: str | int | None = None,
     ) -> None:
         self.accelerator = target.lower()
         defaults = DEFAULTS[family_of(self.accelerator)]
@@ -92,6 +95,9 @@ class EthosUCompileSpec(ArmCompileSpec):
             raise UsageError(f"unknown weight_order {weight_order!r}; valid ones: {', '.join(WEIGHT_ORDERS)}")
         self.weight_order = weight_order
         self.sram_budget = None if sram_budget is None else size_of(sram_budget, "sram_budget")
+        self.sram_size = None if sram_size is None else size_of(sram_size, "sram_size")
+        if self.sram_budget is not None and self.sram_size is not None and self.sram_budget > self.sram_size:
+            raise UsageError(f"sram_budget={sram_budget} is more than the SRAM of the device, sram_size={sram_size}")
         if schedule == "deep" and sram_budget is not None:
             raise UsageError(
                 "schedule='deep' takes no more SRAM than Vela by itself, and no sram_budget; limit Vela instead: "
@@ -124,6 +130,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         calls = VelaCalls(
             options,
             self.sram_budget,
+            self.sram_size,
             VelaIni(locate(self.config_ini)).has_cache(self.memory_mode),
             self.schedule,
             self.weight_order,
@@ -146,6 +153,8 @@ class EthosUCompileSpec(ArmCompileSpec):
             options["weight_order"] = self.weight_order
         if self.sram_budget is not None:
             options["sram_budget"] = self.sram_budget
+        if self.sram_size is not None:
+            options["sram_size"] = self.sram_size
         if placed := self.external_block_placements.to_block_placements():
             options["external_block_placements"] = placed
         return options
@@ -153,6 +162,9 @@ class EthosUCompileSpec(ArmCompileSpec):
     def _shipped_options(self) -> dict[str, Any]:
         own = is_own(self.config_ini)
         return self._options() | {"config_ini": self.config_ini if own else Path(self.config_ini).name}
+
+    def _depends_on(self) -> dict[str, Any]:
+        return {"config": str(locate(self.config_ini))} if self.config_ini == CHIPS_INI else {}
 
     @classmethod
     def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:

@@ -88,6 +88,7 @@ def compile(
     is_cache: bool,
     accelerator: str,
     artifacts: Path | None = None,
+    budget_name: str = "sram_budget",
     **options: Any,
 ) -> VelaOutput:
     """Compiles a flatbuffer with the limit of SRAM that suits it. It is kept on disk unless a run died, and
@@ -97,6 +98,7 @@ def compile(
         flags: more flags for Vela; none is searched where they decide over SRAM.
         sram_budget: bytes of SRAM that it may use; None: the least that costs no cycles (``TOLERANCE``).
         is_cache: whether SRAM is a cache of tensors in DRAM.
+        budget_name: of the budget, in errors.
         accelerator, artifacts, options: as for ``vela.compile``.
 
     Raises:
@@ -114,7 +116,10 @@ def compile(
         key = estimate_cache.key(tosa, request | ({"constants": "counted"} if counted else {}))
         if key is not None and (limit := kept_figures.read(LIMITS, key)) is not None:
             return chosen(place, search.run([int(limit) or None])[0].run, accelerator)
-        best = _smallest(search, len(tosa), place.graph) if sram_budget is None else _within(search, tosa, sram_budget)
+        if sram_budget is None:
+            best = _smallest(search, len(tosa), place.graph)
+        else:
+            best = _within(search, tosa, sram_budget, budget_name)
         if key is not None and not search.died:
             kept_figures.keep(LIMITS, key, best.limit or 0)
         return chosen(place, best.run, accelerator)
@@ -174,7 +179,7 @@ def _smallest(search: _Search, size: int, graph: Graph) -> Candidate:
     return search.least()
 
 
-def _within(search: _Search, tosa: bytes, budget: int) -> Candidate:
+def _within(search: _Search, tosa: bytes, budget: int, name: str = "sram_budget") -> Candidate:
     """The fewest cycles within a budget.
 
     Raises:
@@ -196,7 +201,7 @@ def _within(search: _Search, tosa: bytes, budget: int) -> Candidate:
     text = size_text(budget)
     shown = f"{text} bytes" if text.isdigit() else text
     raise UsageError(
-        f"sram_budget={shown} is missed by {missed:.1f} KiB: {needed:.1f} KiB is the least SRAM that "
+        f"{name}={shown} is missed by {missed:.1f} KiB: {needed:.1f} KiB is the least SRAM that "
         f"{len(search.candidates)} runs of Vela found, at an estimate of {least.cycles:,.0f} cycles{inside}"
     )
 

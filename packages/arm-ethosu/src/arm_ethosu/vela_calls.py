@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.plugin.target import Compiled, LiveTensor
-from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.memory_size import kib, size_text
+
+from .vela_flags import decides_over_sram
 
 if TYPE_CHECKING:
     from arm_tosa_core.plugin.named_data import WithNames
@@ -25,12 +28,14 @@ class VelaCalls:
     Args:
         options: arguments of ``vela.compile`` but for the flatbuffer and the folder of its artifacts.
         sram_budget, is_cache: as of ``sram_search.compile``.
+        sram_size: as of ``EthosUCompileSpec``.
         schedule, weight_order: as of ``EthosUCompileSpec``.
         placed: blocks of a payload that are in ``.ptd`` files, and which.
     """
 
     options: Mapping[str, Any]
     sram_budget: int | None
+    sram_size: int | None
     is_cache: bool
     schedule: str
     weight_order: str
@@ -92,10 +97,24 @@ class VelaCalls:
 
         folder = Path(artifacts) if artifacts else None
         output = compile_deep(tosa, artifacts=folder, **self.options) if self.schedule == "deep" else None
+        if output is not None and not self._fits(output):
+            raise self._too_large(output)
         return output or self._searched(tosa, folder)
 
     def _searched(self, tosa: bytes, artifacts: Path | None = None) -> VelaOutput:
         from . import sram_search
 
-        options = {**self.options, "artifacts": artifacts}
-        return sram_search.compile(tosa, sram_budget=self.sram_budget, is_cache=self.is_cache, **options)
+        options = {**self.options, "artifacts": artifacts, "is_cache": self.is_cache}
+        output = sram_search.compile(tosa, sram_budget=self.sram_budget, **options)
+        if self._fits(output):
+            return output
+        if self.is_cache or any(map(decides_over_sram, self.options["flags"])):
+            raise self._too_large(output)
+        return sram_search.compile(tosa, sram_budget=self.sram_size, budget_name="sram_size", **options)
+
+    def _fits(self, output: VelaOutput) -> bool:
+        return self.sram_size is None or self._figures(output)["sram_kib"] * 1024 <= self.sram_size
+
+    def _too_large(self, output: VelaOutput) -> UsageError:
+        size, taken = size_text(self.sram_size or 0), kib(self._figures(output)["sram_kib"] * 1024)
+        return UsageError(f"the device has sram_size={size} of SRAM, and {taken} are taken, as the options have it")

@@ -13,18 +13,22 @@ from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.install_advice import from_index
 
 DEFAULT_INI = "Arm/vela.ini"
+#: The file with the system configurations of chips.
+CHIPS_INI = "arm-ethosu/chips.ini"
 
 _SYSTEM, _MEMORY = "System_Config", "Memory_Mode"
 
 
 def locate(config_ini: str | PathLike[str] | None) -> Path:
-    """The file that ``config_ini`` means: one of those inside Vela's package, as ``"Arm/vela.ini"``, or a path.
+    """The file that ``config_ini`` means: ``CHIPS_INI``, one inside Vela's package, as ``"Arm/vela.ini"``, or a path.
 
     Raises:
         UsageError: there is no such file, or its name does not end in ``.ini``, which Vela requires.
         ToolError: Vela is not installed.
     """
     name = DEFAULT_INI if config_ini is None else fspath(config_ini)
+    if name == CHIPS_INI:
+        return Path(__file__).with_name("chips") / "chips.ini"
     path = Path(name).expanduser()
     if path.suffix != ".ini":
         raise UsageError(f"Vela configuration file {name!r} must have a name that ends in .ini")
@@ -39,9 +43,9 @@ def locate(config_ini: str | PathLike[str] | None) -> Path:
 
 
 def is_own(config_ini: object) -> bool:
-    """Whether this is a file inside Vela's package."""
+    """Whether this is ``CHIPS_INI`` or a file inside Vela's package."""
     try:
-        return foreign.inside(_config_folder(), config_ini).is_file()
+        return config_ini == CHIPS_INI or foreign.inside(_config_folder(), config_ini).is_file()
     except UsageError:
         return False
 

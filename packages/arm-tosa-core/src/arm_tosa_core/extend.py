@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .lowering.traits import Traits as Traits
     from .lowering.values import QParams as QParams
     from .lowering.values import Value as Value
+    from .plugin.chip import Chip as Chip
+    from .plugin.chip import Fact as Fact
+    from .plugin.chip import read_chips as read_chips
     from .plugin.firmware import Deployed as Deployed
     from .plugin.firmware import Firmware as Firmware
     from .plugin.firmware import Program as Program
@@ -74,6 +77,7 @@ _NAMES = {
     "lowering.rule": "Q op",
     "lowering.traits": "Channels Moves Traits",
     "lowering.values": "QParams Value",
+    "plugin.chip": "Chip Fact read_chips",
     "plugin.firmware": "Deployed Firmware Program Verified",
     "plugin.health": "Finding HealthCheck KnownVersions distribution tool",
     "plugin.named_data": "NamedData WithNames",

@@ -24,7 +24,7 @@ GOOD = "from arm_tosa_core.plugin.target import Target\ndef make(): return Targe
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Installs a distribution with one module and its entry points; nothing else is visible to discovery."""
     every = metadata.entry_points
-    ours = (plugins.TARGETS, plugins.RULES)
+    ours = (plugins.TARGETS, plugins.RULES, plugins.CHIPS)
     monkeypatch.setattr(
         metadata,
         "entry_points",
@@ -115,6 +115,63 @@ def test_without_any_target_it_says_what_to_install(install: Install) -> None:
     plugins.refresh()
     with pytest.raises(UsageError, match="no target is installed; for example: pip install .*arm-ethosu"):
         plugins.target("acme")
+
+
+CHIP = (
+    "from arm_tosa_core.plugin.chip import Chip\n"
+    "def make(): return [Chip(name={name!r}, title='One', target={target!r})]\n"
+)
+
+
+def test_a_chip_is_found_by_its_name(install: Install) -> None:
+    install("plug-npu", GOOD.format(name="npu"), npu=":make")
+    install("chip-first", CHIP.format(name="one-hp", target="npu"), group=plugins.CHIPS, any_name=":make")
+    assert plugins.chip("one-hp").target == "npu" and list(plugins.chips()) == ["one-hp"]
+    for asked, message in (
+        ("one-pp", r"unknown chip 'one-pp' \(did you mean 'one-hp'\?\); `arm-tosa chips` lists all"),
+        ("one", r"did you mean 'one-hp'"),
+        ("npu", "'npu' is a target, not a chip: give --target npu"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            plugins.chip(asked)
+    with pytest.raises(UsageError, match=r"unknown target 'one-hp' \(it is a chip: give --chip one-hp\)"):
+        plugins.target("one-hp")
+
+
+BROKEN_CHIPS = {
+    "raises": BROKEN["raises"],
+    "exits": BROKEN["exits"],
+    "not a list": ("def make(): return 7\n", "TypeError"),
+    "not a chip": ("def make(): return ['one']\n", "its factory made str, not a Chip"),
+    "name of a target": (CHIP.format(name="npu", target="npu"), "a target is called 'npu', too"),
+    "no such target": (CHIP.format(name="one", target="gone"), "for the target 'gone', which is not installed"),
+    "no such option": (
+        "from arm_tosa_core.plugin.chip import Chip\n"
+        "def make(): return [Chip(name='one', title='One', target='npu', options={'speed': 7})]\n",
+        "options of chip 'one' are texts",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN_CHIPS)
+def test_a_broken_chip_spares_the_others(install: Install, kind: str) -> None:
+    code, reason = BROKEN_CHIPS[kind]
+    bad = f"chip-bad-{list(BROKEN_CHIPS).index(kind)}"
+    install("plug-npu", GOOD.format(name="npu"), npu=":make")
+    install("chip-good", CHIP.format(name="good", target="npu"), group=plugins.CHIPS, chips=":make")
+    install(bad, code, group=plugins.CHIPS, chips=":make")
+    assert list(plugins.chips()) == ["good"]
+    rows = {row.distribution: row for row in plugins.chip_providers()}
+    assert reason in str(rows[bad].chip) and f"{bad} 1.5" in str(rows[bad].chip)
+
+
+def test_two_chips_of_one_name_are_an_error_that_names_both(install: Install) -> None:
+    install("plug-npu", GOOD.format(name="npu"), npu=":make")
+    for distribution, name in (("chip-a", "same"), ("chip-b", "same"), ("chip-c", "other")):
+        install(distribution, CHIP.format(name=name, target="npu"), group=plugins.CHIPS, chips=":make")
+    assert list(plugins.chips()) == ["other"]
+    with pytest.raises(PluginError, match="chip-a 1.5 and chip-b 1.5 both provide the chip 'same'"):
+        plugins.chip("same")
 
 
 def test_rules_are_imported_once_and_broken_ones_are_warned_of(install: Install, tmp_path: Path) -> None:

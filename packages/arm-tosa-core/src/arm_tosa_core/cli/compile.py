@@ -22,6 +22,7 @@ from ..report.page_data import page_data
 from ..support.atomic_files import require_folder, require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, NothingDelegatedWarning, UsageError
 from .calibration import bundled_cases
+from .chip import device as shown_device
 from .compiled_delegates import data_of, say_notes, show_figures, show_layers, show_peaks, table_of, with_costs
 from .delegate_times import DelegateTimes
 from .files import read_tosa, require_takes
@@ -254,7 +255,7 @@ def compile_(
     figures = replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
     times.write_trace()
     if report is not None:
-        made = making(f"{output.name} for {target}", spec)
+        made = making(f"{output.name} for {shown_device(target)}", spec)
         write_page(report, page_data(made, lowered.report, figures, times.of_delegates()))
     result = with_costs(
         _result(lowered, figures, target, output, details, decisions, times), costs, times.clock or figures.clock_hz
@@ -336,7 +337,7 @@ def _compile_tosa(
     say_notes(figures)
 
     def show(console: Console) -> None:
-        show_figures(console, f"{output} for {target.name}", figures)
+        show_figures(console, f"{output} for {shown_device(target.name)}", figures)
         if details:
             show_peaks(console, [said])
             show_layers(console, [said])
@@ -381,7 +382,8 @@ def _result(
     }
 
     def show(console: Console) -> None:
-        show_figures(console, f"{output} for {target}{', from the cache' if lowered.cached else ''}", figures)
+        origin = ", from the cache" if lowered.cached else ""
+        show_figures(console, f"{output} for {shown_device(target)}{origin}", figures)
         console.print(_inputs(memory))
         if details:
             show_peaks(console, lowered.report.compiled)

@@ -10,9 +10,10 @@ from importlib.util import find_spec
 from rich.console import Console
 
 from ..plugin import entry_points as plugins
+from ..plugin.chip import Chip
 from ..plugin.health import TIMEOUT_S, Finding, HealthCheck, KnownVersions, distribution, first_line, tool, version
 from ..plugin.target import Target
-from ..support.errors import ToolError
+from ..support.errors import ArmTosaError, ToolError
 from ..support.external_tools import run_tool
 from ..support.install_advice import from_index
 from ..support.runtime_package import RUNTIME, remedy
@@ -98,6 +99,23 @@ def _targets() -> Finding:
     return Finding("targets", "ok", ", ".join(row.name for row in rows), "compiling")
 
 
+def _chips() -> Finding:
+    """They are fine if their targets take their options."""
+    from ..exir.target_options import spec_of_name
+
+    bad = []
+    for row in plugins.chip_providers():
+        try:
+            if not isinstance(row.chip, Chip):
+                raise row.chip
+            spec_of_name(row.name, {})
+        except ArmTosaError as error:
+            bad.append(f"{row.name} of {row.distribution} {row.version}: {error}")
+    if bad:
+        return Finding("chips", "broken", "; ".join(bad), "--chip", "uninstall or repair the plugin")
+    return Finding("chips", "ok", f"{len(plugins.chips())} chips", "--chip")
+
+
 _TOSA_TOOLS = KnownVersions("tosa-tools")
 
 _CHECKS: tuple[HealthCheck, ...] = (
@@ -112,6 +130,7 @@ _CHECKS: tuple[HealthCheck, ...] = (
     tool("tosa-opt", _TOSA_TOOLS, "validating .tosa"),
     _runtime,
     _targets,
+    _chips,
 )
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .accuracy import accuracy
+from .chip import chips, with_chip
 from .compare import compare
 from .compile import compile_
 from .deploy import deploy
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 _COMMANDS: dict[str, Callable[..., Result]] = {
     "targets": targets,
+    "chips": chips,
     "doctor": doctor,
     "compile": compile_,
     "explain": explain,
@@ -71,7 +73,7 @@ def _end(number: int, _frame: object) -> None:
 
 
 for name, function in _COMMANDS.items():
-    app.command(name, cls=WithStages if function is compile_ else None)(command(function))
+    app.command(name, cls=WithStages if function is compile_ else None)(command(with_chip(function)))
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from ..accuracy.against_reference_model import compiled, run_payload
+from ..exir.target_options import target_of_name
 from ..frontends.file_runtime import RUNTIMES, run_file
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
@@ -163,7 +164,7 @@ def _run_tosa(file: Path, arrays: Arrays, name: str | None) -> Arrays:
         from ..tosa import reference_model as reference
 
         return reference.run(tosa, arrays, isolated=True)  # it aborts its process on some inputs
-    return run_on(plugins.target(name), tosa, arrays)
+    return run_on(target_of_name(name), tosa, arrays)
 
 
 def run_on(target: Target, tosa: bytes, arrays: Arrays) -> Arrays:

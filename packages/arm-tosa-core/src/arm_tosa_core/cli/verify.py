@@ -16,9 +16,9 @@ from ..accuracy.against_reference_model import Finding, compiled, run_payload
 from ..accuracy.against_reference_model import verify as verify_graph
 from ..accuracy.random_inputs import random_inputs
 from ..exir.pte import Delegate
+from ..exir.target_options import target_of_name
 from ..frontends import fixed_inputs
 from ..frontends.file_runtime import RUNTIMES
-from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..support import foreign
 from ..support.errors import UsageError
@@ -145,7 +145,7 @@ def _jobs(file: Path, tosa: Path | None, name: str | None, data: Sequence[Path] 
     if file.suffix == ".tosa":
         if name is None or tosa is not None:
             raise UsageError(f"{file} is TOSA itself: give --target, and no --tosa")
-        return [_Job(str(file), read_tosa(file), plugins.target(name))]
+        return [_Job(str(file), read_tosa(file), target_of_name(name))]
     if file.suffix != ".pte":
         raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa, and it is no folder")
     if name is not None:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..plugin import entry_points as plugins
 from ..plugin.target import CompileSpec, Target
 from ..support.errors import UsageError
 from .compile_spec import ArmCompileSpec, TargetCompileSpec, require_option
@@ -24,6 +25,28 @@ def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSp
         require_option(target.name, key, known)
     spec = target.compiler.compile_spec(**{key: _value(key, text, known[key]) for key, text in options.items()})
     return checked_spec(spec, target)
+
+
+def target_of_name(name: str) -> Target:
+    """The target that the name of a target or a chip means; that of a chip has its options.
+
+    Raises:
+        UsageError, PluginError: as ``spec_of_name``.
+    """
+    return spec_of_name(name, {}).target() if name in plugins.chips() else plugins.target(name)
+
+
+def spec_of_name(name: str, options: Mapping[str, str]) -> ArmCompileSpec:
+    """The compile spec of a target or a chip by its name, with these options, which win over those of the chip.
+
+    Raises:
+        UsageError: no target and no chip has this name, or more than one; or as ``compile_spec_for``.
+        PluginError: the plugin of the target does not work.
+    """
+    chip = plugins.chips().get(name)
+    if chip is None:
+        return compile_spec_for(plugins.target(name), options)
+    return compile_spec_for(plugins.target(chip.target), {**chip.options, **options})
 
 
 def checked_spec(spec: CompileSpec, target: Target) -> ArmCompileSpec:

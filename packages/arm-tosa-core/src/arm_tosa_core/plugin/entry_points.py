@@ -1,4 +1,4 @@
-"""Finding installed targets and rules, in the entry-point groups ``arm_tosa.targets`` and ``arm_tosa.rules``.
+"""Finding what is installed, in the entry-point groups ``arm_tosa.targets``, ``arm_tosa.rules`` and ``arm_tosa.chips``.
 
 stevedore does the loading. Names come from the packages' metadata alone; a plugin's module is imported when its target
 is asked for. The results are kept for the life of the process; ``refresh`` forgets them.
@@ -10,6 +10,7 @@ import difflib
 import importlib
 import pkgutil
 import warnings
+from collections import Counter
 from functools import cache
 from importlib import metadata
 from types import ModuleType
@@ -20,12 +21,15 @@ from stevedore.named import NamedExtensionManager
 
 from ..support.errors import UsageError
 from ..support.install_advice import from_here
+from .chip import Chip
 from .guard import PluginError as PluginError
 from .guard import guarded
 from .target import Target
 
 TARGETS = "arm_tosa.targets"
 RULES = "arm_tosa.rules"
+CHIPS = "arm_tosa.chips"
+_KINDS = {TARGETS: "target", RULES: "rules module", CHIPS: "chips"}
 
 
 class PluginWarning(UserWarning):
@@ -39,6 +43,15 @@ class Provider(NamedTuple):
     distribution: str
     version: str
     target: Target | PluginError | UsageError
+
+
+class ChipProvider(NamedTuple):
+    """One chip: its name, the distribution it comes from, and the chip, or the error of its entry point."""
+
+    name: str
+    distribution: str
+    version: str
+    chip: Chip | PluginError
 
 
 def target_names() -> list[str]:
@@ -97,6 +110,66 @@ def providers() -> list[Provider]:
 
 
 @cache
+def chip_providers() -> tuple[ChipProvider, ...]:
+    """Every chip that a distribution declares, broken ones included, in order of name."""
+    rows: list[ChipProvider] = []
+    for point in _entry_points(CHIPS):
+        for found in _chips_of(point):
+            name = point.name if isinstance(found, PluginError) else found.name
+            rows.append(ChipProvider(name, *_distribution(point), found))
+    counts = Counter(row.name for row in rows if isinstance(row.chip, Chip))
+    for index, row in enumerate(rows):
+        if counts[row.name] > 1 and isinstance(row.chip, Chip):
+            places = " and ".join(f"{other.distribution} {other.version}" for other in rows if other.name == row.name)
+            rows[index] = row._replace(chip=PluginError(f"{places} both provide the chip {row.name!r}"))
+    return tuple(sorted(rows, key=lambda row: row[:3]))
+
+
+def chips() -> dict[str, Chip]:
+    """All installed chips that work, by name."""
+    return {row.name: row.chip for row in chip_providers() if isinstance(row.chip, Chip)}
+
+
+def chip(name: str) -> Chip:
+    """The installed chip of this name.
+
+    Raises:
+        UsageError: no chip has this name.
+        PluginError: several have it.
+    """
+    for row in chip_providers():
+        if row.name == name:
+            if isinstance(row.chip, PluginError):
+                raise row.chip
+            return row.chip
+    if name in target_names():
+        raise UsageError(f"{name!r} is a target, not a chip: give --target {name}")
+    names = list(chips())
+    close = [each for each in names if name.lower() in each] or difflib.get_close_matches(name.lower(), names, n=5)
+    hint = f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
+    raise UsageError(f"unknown chip {name!r}{hint}; `arm-tosa chips` lists all")
+
+
+def _chips_of(point: metadata.EntryPoint) -> list[Chip | PluginError]:
+    """The chips of one entry point; errors in place of those that cannot be used."""
+    try:
+        made = list(point.load()())
+    except (Exception, SystemExit) as error:  # whatever a third party's factory raises must not stop the others
+        return [PluginError(_broken_point(CHIPS, point, f"it does not load: {_reason(error)}"))]
+    chips: list[Chip | PluginError] = []
+    for each in made:
+        problem = ""
+        if not isinstance(each, Chip):
+            problem = f"its factory made {type(each).__name__}, not a Chip"
+        elif each.name in target_names():
+            problem = f"a target is called {each.name!r}, too"
+        elif each.target not in target_names():
+            problem = f"chip {each.name!r} is for the target {each.target!r}, which is not installed"
+        chips.append(PluginError(_broken_point(CHIPS, point, problem)) if problem else each)
+    return chips
+
+
+@cache
 def rule_modules() -> tuple[ModuleType, ...]:
     """The modules that the group ``arm_tosa.rules`` names, in order of name; of a package its own modules as well.
 
@@ -133,7 +206,7 @@ def packages() -> set[str]:
 
 def refresh() -> None:
     """Forgets targets and rules, for packages installed or removed while this process runs."""
-    for cached in (_entry_points, _make, rule_modules):
+    for cached in (_entry_points, _make, rule_modules, chip_providers):
         cached.cache_clear()
 
 
@@ -156,8 +229,7 @@ def _refuse_duplicates(group: str, name: str) -> None:
         raise UsageError(_unknown(name))
     if len(points) > 1:
         places = " and ".join(f"{' '.join(_distribution(point))} ({point.value})" for point in points)
-        kind = "target" if group == TARGETS else "rules module"
-        raise UsageError(f"two plugins provide the {kind} {name!r}: {places}; uninstall one of them")
+        raise UsageError(f"two plugins provide the {_KINDS[group]} {name!r}: {places}; uninstall one of them")
 
 
 def _unknown(name: str) -> str:
@@ -167,6 +239,8 @@ def _unknown(name: str) -> str:
     family = [candidate for candidate in names if candidate.startswith(f"{name.lower()}-")]
     close = family or difflib.get_close_matches(name.lower(), names, n=1)
     hint = f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
+    if name in chips():
+        hint = f" (it is a chip: give --chip {name})"
     return f"unknown target {name!r}{hint}; installed: {', '.join(names)}"
 
 
@@ -206,9 +280,12 @@ def _load(group: str, name: str) -> tuple[Any, BaseException | None]:
 
 
 def _broken(group: str, name: str, problem: str) -> str:
-    point = next(point for point in _entry_points(group) if point.name == name)
-    kind = "target" if group == TARGETS else "rules module"
-    return f"the plugin {' '.join(_distribution(point))} is broken: {kind} {name!r} ({point.value}): {problem}"
+    return _broken_point(group, next(point for point in _entry_points(group) if point.name == name), problem)
+
+
+def _broken_point(group: str, point: metadata.EntryPoint, problem: str) -> str:
+    who = f"{_KINDS[group]} {point.name!r} ({point.value})"
+    return f"the plugin {' '.join(_distribution(point))} is broken: {who}: {problem}"
 
 
 def _reason(error: BaseException) -> str:

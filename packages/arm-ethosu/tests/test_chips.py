@@ -1,0 +1,89 @@
+"""The chips with an Ethos-U: their facts, what Vela is given, and figures that follow."""
+
+from __future__ import annotations
+
+import json
+import re
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+from sram_kit import flatbuffer
+
+from arm_ethosu import EthosUCompileSpec
+from arm_ethosu.accelerators import ACCELERATORS
+from arm_ethosu.chips import chips
+from arm_ethosu.vela_ini import CHIPS_INI, VelaIni, is_own, locate
+from arm_tosa_core.plugin.chip import Chip
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.support.memory_size import size_of
+
+CHIPS = {chip.name: chip for chip in chips()}
+every_chip = pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
+
+
+def spec_of(chip: Chip, **options: str) -> EthosUCompileSpec:
+    return EthosUCompileSpec(chip.target, **{**chip.options, **options})  # type: ignore[arg-type]
+
+
+def figures(spec: EthosUCompileSpec) -> dict[str, float]:
+    estimate = spec.target().report.estimate
+    assert estimate is not None
+    return dict(estimate(flatbuffer()))
+
+
+@every_chip
+def test_facts_are_those_that_the_compiler_is_given(chip: Chip) -> None:
+    """A number stands in two files: for people with its source, and for Vela."""
+    family, macs = chip.target.removeprefix("ethos-").split("-")
+    assert chip.target in ACCELERATORS
+    assert chip.facts["npu"].value == f"Ethos-{family.upper()}" and chip.facts["macs"].value == int(macs)
+    spec = spec_of(chip)
+    assert spec.config_ini == CHIPS_INI and is_own(spec.config_ini)
+    ini = VelaIni(locate(spec.config_ini))
+    assert float(ini.system_value(spec.system_config, "core_clock") or 0) == float(chip.facts["npu_mhz"].value) * 1e6
+    if not ini.has_cache(spec.memory_mode):
+        assert spec.sram_size == size_of(str(chip.facts["sram"].value), "sram")
+    memories = {ini.memory_at(spec.system_config, port) for port in ("Axi0", "Axi1")}
+    assert ("Dram" in memories) == ("dram" in chip.facts) and chip.facts.keys() >= {"cpu", "timing"}
+
+
+def test_every_configuration_belongs_to_a_chip() -> None:
+    parser = ConfigParser()
+    parser.read(locate(CHIPS_INI))
+    used = {f"System_Config.{chip.options['system_config']}" for chip in CHIPS.values()}
+    assert {section for section in parser.sections() if section.startswith("System")} == used
+    text = locate(CHIPS_INI).read_text()
+    assert len(re.findall(r"^; .*\n\[", text, re.MULTILINE)) == len(parser.sections()), "a section says what it is"
+
+
+@pytest.mark.parametrize("name", {chip.options["system_config"]: name for name, chip in CHIPS.items()}.values())
+def test_vela_reads_the_configuration(name: str) -> None:
+    """And its cycles are at the chip's clock."""
+    found = figures(spec_of(CHIPS[name]))
+    assert found["clock_hz"] == float(CHIPS[name].facts["npu_mhz"].value) * 1e6 and found["cycles"] > 0
+
+
+def test_figures_follow_the_memory(tmp_path: Path) -> None:
+    """Half the speed of SRAM costs cycles; nothing else is changed."""
+    chip, text = CHIPS["alif-e7-hp"], locate(CHIPS_INI).read_text()
+    slow = tmp_path / "slow.ini"
+    slow.write_text(text.replace("Sram_clock_scale=0.762", "Sram_clock_scale=0.1"))
+    assert slow.read_text() != text
+    assert figures(spec_of(chip, config_ini=str(slow)))["cycles"] > figures(spec_of(chip))["cycles"]
+
+
+def test_what_is_larger_than_the_chip_is_refused() -> None:
+    chip = CHIPS["alif-e7-hp"]
+    assert figures(spec_of(chip)) == figures(spec_of(chip, sram_size="1G"))
+    with pytest.raises(UsageError, match=r"sram_size=8K is missed by .* KiB is the least SRAM"):
+        figures(spec_of(chip, sram_size="8K"))
+
+
+def test_a_program_for_a_chip_is_known_again_elsewhere() -> None:
+    """Its file has the name of the configuration, which every arm-ethosu has, and no path of this machine."""
+    spec = spec_of(CHIPS["alif-e7-hp"])
+    shipped = {item.key: bytes(item.value) for item in spec.to_list()}
+    assert json.loads(shipped["options"])["config_ini"] == CHIPS_INI
+    assert EthosUCompileSpec.from_list(spec.to_list()) == spec
+    assert spec._depends_on() == {"config": str(locate(CHIPS_INI))}, "so that another file is not taken from the cache"

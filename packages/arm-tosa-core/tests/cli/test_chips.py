@@ -1,0 +1,134 @@
+"""``--chip`` in place of ``--target``, and ``arm-tosa chips``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_kit import error, ok, run
+
+from arm_tosa_core.cli.main import _COMMANDS
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.chip import Chip, Fact
+from arm_tosa_core.plugin.guard import PluginError
+
+CHIPS = [
+    Chip(
+        name="one-hp",
+        title="One, fast",
+        target="acme",
+        options={"speed": "7", "size": "4M"},
+        facts={"npu": Fact("Acme", ["https://example.com/npu"]), "npu_mhz": Fact(400, ["https://example.com/mhz"])},
+    ),
+    Chip(name="two", title="Two", target="acme", options={"speed": "3"}, note="Its memory is slow."),
+]
+
+
+@pytest.fixture
+def chips(acme: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, str]]]:
+    """Installs the chips, and a broken one; the options that their target is asked with."""
+    asked: list[dict[str, str]] = []
+
+    def compile_(tosa: bytes, options: dict[str, str]) -> bytes:
+        asked.append(options)
+        return b"ACME" + tosa
+
+    fields: dict[str, Any] = {"compile": compile_, "suffix": ".acme", "options": ("speed", "size")}
+    acme(run=lambda payload, inputs: [inputs[0] + 1], **fields)
+    rows = [plugins.ChipProvider(chip.name, "acme-npu", "1.0", chip) for chip in CHIPS]
+    broken = plugins.ChipProvider("bad", "bad-npu", "1.0", PluginError("the plugin bad-npu 1.0 is broken"))
+    monkeypatch.setattr(plugins, "chip_providers", lambda: (*rows, broken))
+    monkeypatch.setattr(plugins, "target_names", lambda: ["acme"])
+    yield asked
+
+
+def test_chips_are_listed_and_a_broken_one_is_a_warning(chips: object) -> None:
+    rows = {row["name"]: row for row in ok("chips")}
+    assert list(rows) == ["one-hp", "two"] and rows["two"]["from"] == "acme-npu 1.0"
+    shown = run("chips")
+    assert "One, fast" in shown.stdout and "400" in shown.stdout and shown.exit_code == 0
+    assert "warning: the plugin bad-npu 1.0 is broken; its chips were left out" in shown.stderr
+
+
+def test_a_chip_has_every_fact_with_its_source(chips: object) -> None:
+    assert ok("chips", "one-hp")["facts"]["npu_mhz"] == {"value": 400, "sources": ["https://example.com/mhz"]}
+    text = run("chips", "one-hp").stdout
+    assert "https://example.com/mhz" in text and "stands for --target acme --option speed=7 --option size=4M" in text
+    assert "Its memory is slow." in run("chips", "two").stdout
+    assert "did you mean 'one-hp'" in error("chips", "one-hq")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], {"speed": "7", "size": "4M"}),
+        (["--option", "speed=9"], {"speed": "9", "size": "4M"}),
+        (["--option", "speed=9", "--option", "size=1M"], {"speed": "9", "size": "1M"}),
+    ],
+)
+def test_a_chip_stands_for_a_target_with_options(
+    arguments: list[str], options: dict[str, str], chips: list[dict[str, str]], folder: Path
+) -> None:
+    command = ("compile", "models.py:whole", "--chip", "one-hp", "-o", "net.pte", "--no-cache", *arguments)
+    data = ok(*command)
+    assert (data["chip"], data["target"]) == ("one-hp", "acme")
+    assert [{key: each[key] for key in ("speed", "size")} for each in chips] == [options]
+    assert "net.pte for one-hp (acme)" in run(*command).stdout
+    assert (
+        "net.pte for acme" in run(*(word for word in command if word not in ("--chip", "one-hp")), "-t", "acme").stdout
+    )
+
+
+def test_commands_without_options_use_the_chips(chips: list[dict[str, str]], folder: Path) -> None:
+    """A .tosa is compiled for the chip, and not for the defaults of its target."""
+    ok("compile", "models.py:whole", "--chip", "two", "-o", "net.pte", "--artifacts", "made", "--no-cache")
+    (graph,) = Path("made").rglob("*.tosa")
+    import numpy as np
+
+    np.save("x.npy", np.zeros((2, 3), np.float32))
+    chips.clear()
+    assert ok("run", graph, "--chip", "two", "--input", "x.npy")["chip"] == "two"
+    run("verify", graph, "--chip", "two")
+    assert [each["speed"] for each in chips] == ["3"] * len(chips) != []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--chip", "one-hq"], "unknown chip 'one-hq' (did you mean 'one-hp'?); `arm-tosa chips` lists all"),
+        (["--chip", "acme"], "'acme' is a target, not a chip: give --target acme"),
+        (["--chip", "two", "--target", "acme"], "--chip two has a target of its own: leave --target acme out"),
+        ([], "give --target, a name from `arm-tosa targets`, or --chip, one from `arm-tosa chips`"),
+        (["--chip", "two", "--option", "speed"], "--option 'speed': write KEY=VALUE"),
+        (["--chip", "bad"], "the plugin bad-npu 1.0 is broken"),
+    ],
+)
+def test_errors(arguments: list[str], message: str, chips: object, folder: Path) -> None:
+    assert message in error("compile", "models.py:whole", "-o", "net.pte", *arguments)
+
+
+def test_a_note_is_said(chips: object, folder: Path) -> None:
+    assert "note: two: Its memory is slow." in run("explain", "models.py:whole", "--chip", "two").stderr
+
+
+def test_doctor_tries_the_options_of_every_chip(chips: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    (finding,) = [row for row in ok("doctor") if row["what"] == "chips"]
+    assert (finding["state"], finding["detail"]) == ("broken", "bad of bad-npu 1.0: the plugin bad-npu 1.0 is broken")
+    good = plugins.chip_providers()[:2]
+    monkeypatch.setattr(plugins, "chip_providers", lambda: good)
+    (finding,) = [row for row in ok("doctor") if row["what"] == "chips"]
+    assert (finding["state"], finding["detail"]) == ("ok", "2 chips")
+    odd = Chip(name="odd", title="Odd", target="acme", options={"colour": "red"})
+    monkeypatch.setattr(plugins, "chip_providers", lambda: (*good, plugins.ChipProvider("odd", "odd", "1", odd)))
+    (finding,) = [row for row in ok("doctor") if row["what"] == "chips"]
+    assert "odd of odd 1: target 'acme' has no option 'colour'" in finding["detail"]
+
+
+def test_every_command_with_a_target_takes_a_chip() -> None:
+    import inspect
+
+    taking = [name for name, function in _COMMANDS.items() if "target" in inspect.signature(function).parameters]
+    assert set(taking) == {"compile", "explain", "quantize", "accuracy", "deploy", "run", "verify"}
+    assert all("--chip" in run(name, "--help").stdout for name in taking)
