@@ -79,7 +79,7 @@ def ethos_u_target(
             firmware="arm_ethosu.firmware:FIRMWARE",
             health=(VELA,),
         ),
-        report=Reporting(estimate=calls.estimate, timing=calls.timing),
+        report=Reporting(estimate=calls.estimate, timing=calls.timing, advice="arm_ethosu.advice:candidates"),
     )
 
 

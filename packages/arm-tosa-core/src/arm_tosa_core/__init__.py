@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .accuracy.keep import quantize_to_keep as quantize_to_keep
     from .accuracy.recipe import Recipe as Recipe
     from .accuracy.recipe import read_recipe as read_recipe
+    from .advice.advise import Advice as Advice
+    from .advice.advise import Advised as Advised
+    from .advice.advise import advise as advise
     from .exir.backend import TOSABackend as TOSABackend
     from .exir.compile_spec import ArmCompileSpec as ArmCompileSpec
     from .exir.compile_spec import TosaCompileSpec as TosaCompileSpec
@@ -64,6 +67,8 @@ if TYPE_CHECKING:
     from .tosa.specification import TosaSpecification as TosaSpecification
 
 _HOME = {
+    "Advice": "advice.advise",
+    "Advised": "advice.advise",
     "ArmCompileSpec": "exir.compile_spec",
     "ArmTosaError": "support.errors",
     "Corrections": "quantize.corrections.catalogue",
@@ -97,6 +102,7 @@ _HOME = {
     "TosaSpecification": "tosa.specification",
     "UsageError": "support.errors",
     "WrittenInputWarning": "support.errors",
+    "advise": "advice.advise",
     "compile_llm": "llm",
     "evaluate_llm": "llm",
     "export_recipe": "flow.recipe",

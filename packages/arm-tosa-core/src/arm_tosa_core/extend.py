@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from .support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from .advice.candidate import Candidate as Candidate
+    from .advice.candidate import Request as Request
     from .exir.compile_spec import ArmCompileSpec as ArmCompileSpec
     from .exir.compile_spec import TargetCompileSpec as TargetCompileSpec
     from .lowering.op_builder import OpBuilder as OpBuilder
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from .tosa.specification import TosaSpecification as TosaSpecification
 
 _NAMES = {
+    "advice.candidate": "Candidate Request",
     "exir.compile_spec": "ArmCompileSpec TargetCompileSpec",
     "lowering.op_builder": "OpBuilder",
     "lowering.rule": "Q op",

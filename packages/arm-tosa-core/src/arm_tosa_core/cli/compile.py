@@ -21,6 +21,7 @@ from ..report.page import require_page, write_page
 from ..report.page_data import page_data
 from ..support.atomic_files import require_folder, require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, NothingDelegatedWarning, UsageError
+from .advice import advised, longest, with_advice
 from .calibration import bundled_cases
 from .chip import device as shown_device
 from .compiled_delegates import data_of, say_notes, show_figures, show_layers, show_peaks, table_of, with_costs
@@ -140,6 +141,14 @@ def compile_(
             "decisions: this quantizes once more for each reason.",
         ),
     ] = False,
+    advice: Annotated[
+        bool,
+        typer.Option(
+            "--advice",
+            help="Also say what would make the program faster, each line tried: other options of the target, another "
+            "quantization, changes of the network. Compiles up to 8 times more.",
+        ),
+    ] = False,
     trace: Annotated[
         Path | None, typer.Option(help="Write the timing model's estimate to this file, as a trace for Perfetto.")
     ] = None,
@@ -182,8 +191,9 @@ def compile_(
                 "--bundle, --etrecord and --external-constants are for PyTorch models: a .tosa does not become a .pte",
             ),
             (
-                report or verify,
-                "--report and --verify are for PyTorch models: a .tosa does not say which operators it comes from",
+                report or verify or advice,
+                "--report, --verify and --advice are for PyTorch models: a .tosa does not say which operators it comes "
+                "from",
             ),
         ]
     else:
@@ -225,13 +235,14 @@ def compile_(
         options = ExecuTorchOptions(etrecord=etrecord, external_constants=external_constants)
 
     printed = printed_after(print_after or [], spec.target(), print_to)
-    program, decisions, costs = prepare(
+    prepared = prepare(
         load_program(model, trust=trust, shapes=input_shape, values=input_value),
         spec,
         quantize,
         calibration,
         costs=details,
     )
+    program, costs = prepared.program, prepared.costs
     tests = [] if bundle is None else bundled_cases(bundle, program)
     with printed, watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
@@ -258,8 +269,12 @@ def compile_(
         made = making(f"{output.name} for {shown_device(target)}", spec)
         write_page(report, page_data(made, lowered.report, figures, times.of_delegates()))
     result = with_costs(
-        _result(lowered, figures, target, output, details, decisions, times), costs, times.clock or figures.clock_hz
+        _result(lowered, figures, target, output, details, prepared.decisions, times),
+        costs,
+        times.clock or figures.clock_hz,
     )
+    if advice:
+        result = with_advice(result, advised(prepared, lowered, spec, memory_format, integer_io))
     return with_whole(result, lowered.differences(program)) if verify else result
 
 
@@ -389,6 +404,8 @@ def _result(
             show_peaks(console, lowered.report.compiled)
             show_layers(console, lowered.report.compiled)
             times.show(console)
+        if text := longest(lowered.report.compiled):
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
         if rejected:
             console.print(table_of(lowered.report))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..accuracy.scheme import ALIASES
 from ..support.errors import UsageError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..exir.compile_spec import ArmCompileSpec
     from ..quantize.decision_costs import DecisionCost
     from ..quantize.decisions import Decision
+    from ..quantize.quantizer import TOSAQuantizer
 
 #: Calibration samples below which a note says that there are few.
 _FEW = 8
@@ -26,11 +27,19 @@ QUANTIZATIONS = ("int8", "int16x8", "int8x4")
 
 
 class Prepared(NamedTuple):
-    """A program as it is to be lowered, what quantization decided for its operators, and what that costs."""
+    """A program as it is to be lowered, what quantization decided for its operators, and what that costs.
+
+    Args:
+        original: the program before quantization.
+        quantizer, samples: what quantized it, and with what; None and nothing: it is as it was.
+    """
 
     program: ExportedProgram
+    original: ExportedProgram
     decisions: Sequence[Decision] = ()
     costs: Sequence[DecisionCost] = ()
+    quantizer: TOSAQuantizer | None = None
+    samples: Sequence[Any] = ()
 
 
 def prepare(
@@ -55,7 +64,7 @@ def prepare(
     if quantization is None:
         if calibration is not None:
             raise UsageError("--calibration is for --quantize; say int8, int16x8 or int8x4")
-        return Prepared(program)
+        return Prepared(program, program)
     quantization = ALIASES.get(quantization, quantization)
     if quantization not in QUANTIZATIONS and not quantization.endswith(".json"):
         raise UsageError(f"unknown quantization {quantization!r}; valid: {', '.join(QUANTIZATIONS)}, or a .json file")
@@ -122,12 +131,12 @@ def _quantize(
     args, kwargs = program.example_inputs or data[0]
     exported = torch.export.export(quantized.converted, args, kwargs, dynamic_shapes=dynamic_shapes(program))
     if not costs:
-        return Prepared(exported, quantized.report)
+        return Prepared(exported, program, quantized.report, quantizer=quantizer, samples=data)
     with progress() as shown:
         cost = decision_costs(
             program, quantizer, data, quantized.report, progress=lambda *step: shown("estimating decisions", *step)
         )
-    return Prepared(exported, quantized.report, cost)
+    return Prepared(exported, program, quantized.report, cost, quantizer, data)
 
 
 def _scheme(quantization: str) -> Scheme:

@@ -147,6 +147,16 @@ def storage_of(tensor: torch.Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
+def module_of_any_size(program: ExportedProgram) -> torch.fx.GraphModule:
+    """The module of a program, which does not ask whether its inputs have the sizes that it was exported with.
+
+    Needs ``Module._forward_pre_hooks``, where PyTorch 2.13 has that question beside ``check_guards``.
+    """
+    module = program.module(check_guards=False)
+    module._forward_pre_hooks.clear()
+    return module
+
+
 def fake_mode_of(program: ExportedProgram) -> Any:
     """A key of a program and of those made of it, and of no other; None for a program without tensors.
 

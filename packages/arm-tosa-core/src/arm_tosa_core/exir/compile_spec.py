@@ -104,6 +104,15 @@ class ArmCompileSpec(ABC):
         """Name of the payload format, for example ``"tosa"``, ``"vela"`` or ``"vgf"``."""
         return cls._output_format
 
+    def with_options(self, **options: Any) -> Self:
+        """A copy with other values of the target's options, which leaves no artifacts.
+
+        Raises:
+            UsageError: the target does not take them.
+        """
+        made = self._from_options(self.tosa_spec, list(self.compiler_flags), {**self._options(), **options})
+        return made.add_rewrites(*self.rewrites)
+
     def get_intermediate_path(self) -> str | None:
         """The folder given to ``dump_intermediate_artifacts_to``, or None."""
         return self.path_for_intermediates

@@ -235,11 +235,15 @@ class Reporting:
         timing: how long a payload takes on the device, as a model estimates it. The TOSA graph that the payload was
             compiled from, if given, lets it tell operators, their source lines and the compiler's own figures.
         extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.
+        advice: function of changes that may make a program faster, as in an entry point: ``"module:function"``. It is
+            given a :class:`~arm_tosa_core.advice.candidate.Request` and the report of what it came to, and returns
+            :class:`~arm_tosa_core.advice.candidate.Candidate` objects. Empty: there are none.
     """
 
     estimate: Callable[[bytes], Mapping[str, float]] | None = None
     timing: Callable[[bytes, bytes | None], TimeEstimate] | None = None
     extract: Callable[[bytes], tuple[str, bytes]] | None = None
+    advice: str = ""
 
 
 def _is_rewrite(value: object) -> bool:
@@ -289,6 +293,7 @@ class Target:
             (self, ("name", "description")),
             (self.compiler, ("suffix", "backend_id", "backend")),
             (self.host, ("firmware", "profile_event")),
+            (self.report, ("advice",)),
         ):
             for name in names:
                 if not isinstance(value := getattr(owner, name), str):

@@ -1,0 +1,60 @@
+"""Options of Ethos-U that may make a program faster: memory modes, a larger accelerator, more SRAM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from arm_tosa_core.advice.candidate import Candidate, Request
+from arm_tosa_core.exir.report import Report
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.support.memory_size import size_text
+
+from .accelerators import MACS, family_of
+from .compile_spec import EthosUCompileSpec
+from .memory_figures import constants_memory
+from .vela_ini import VelaIni, locate
+
+
+def candidates(request: Request, report: Report) -> Iterator[Candidate]:
+    """As of ``Reporting.advice``."""
+    spec = request.spec
+    assert isinstance(spec, EthosUCompileSpec)
+    if spec.schedule != "vela":
+        return  # whose cycles are the timing model's
+    yield from _memories(spec)
+    if spec.sram_budget is not None:
+        more = size_text(2 * spec.sram_budget)
+        yield _option(f"an SRAM budget of {more}", f"--sram {more}", "budget", sram_budget=more)
+    family, _, macs = spec.accelerator.rpartition("-")
+    larger = [count for count in MACS[family_of(spec.accelerator)] if count > int(macs)]
+    if larger:
+        name = f"{family}-{larger[0]}"
+        yield _option(f"{name} in place of {spec.accelerator}", f"--target {name}", "accelerator", target=name)
+
+
+def _memories(spec: EthosUCompileSpec) -> Iterator[Candidate]:
+    """Other memory modes of the configuration file that fit the system configuration."""
+    ini = VelaIni(locate(spec.config_ini))
+    for mode in ini.memory_modes:
+        try:
+            ini.require(spec.system_config, mode)
+        except UsageError:
+            continue
+        size = ini.memory_value(mode, "arena_cache_size")
+        if mode == spec.memory_mode or (ini.has_cache(mode) and size is None):
+            continue
+        where = constants_memory(spec.config_ini, spec.system_config, mode)
+        places = f"weights and commands in {where if where == 'flash' else where.upper()}"
+        cache = f", {size_text(int(size))} of SRAM as a cache of tensors" if size is not None else ""
+        yield _option(f"{places}{cache}", f"--option memory_mode={mode}", "memory", memory_mode=mode)
+
+
+def _option(change: str, command: str, group: str, **options: Any) -> Candidate:
+    return Candidate(change, partial(_with, options=options), command, group)
+
+
+def _with(request: Request, options: dict[str, Any]) -> Request:
+    return replace(request, spec=request.spec.with_options(**options))
