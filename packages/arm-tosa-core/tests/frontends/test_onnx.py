@@ -197,6 +197,100 @@ COMPUTED: dict[str, tuple[onnx.NodeProto, int, list[Any], list[Any]]] = {
 }
 
 
+F, I8, U8, I64 = (lambda values, kind=kind: np.array(values, kind) for kind in ("f4", "i1", "u1", "i8"))
+#: What ONNX Runtime 1.32 computes of other types: a node, its opset, the input ``x``, constants by name, its result.
+OF_TYPES: dict[str, tuple[onnx.NodeProto, int, list[np.ndarray], dict[str, np.ndarray], np.ndarray]] = {
+    "one hot has the type of its values": (
+        N("OneHot", ["x", "d", "v"], ["y"]),
+        17,
+        [I64([1, -1])],
+        {"d": F(2.0), "v": np.array([2, 7], "i4")},
+        np.array([[2, 7], [2, 7]], "i4"),
+    ),
+    "a power has the type of its base": (
+        N("Pow", ["b", "x"], ["y"]),
+        17,
+        [F([2.0, 3.0])],
+        {"b": I64(2)},
+        I64([4, 8]),
+    ),
+    "a choice of two numbers has their type": (
+        N("Where", ["x", "a", "b"], ["y"]),
+        17,
+        [np.array([True, False])],
+        {"a": U8(3), "b": U8([4])},
+        U8([3, 4]),
+    ),
+    "a constant condition": (
+        N("Or", ["x", "b"], ["y"]),
+        17,
+        [np.array([True, False])],
+        {"b": np.array(False)},
+        np.array([True, False]),
+    ),
+    "integers that shrink": (N("Shrink", ["x"], ["y"], bias=0.3, lambd=1.0), 17, [U8([0, 1, 5])], {}, U8([0, 0, 4])),
+    "a pool of integers along one axis": (
+        N("MaxPool", ["x"], ["y"], kernel_shape=[2], pads=[0, 1], strides=[2]),
+        17,
+        [I8([[[-3, -5, -128]]])],
+        {},
+        I8([[[-3, -128]]]),
+    ),
+    "integers that are resized": (
+        N("Resize", ["x", "", "s"], ["y"], mode="nearest"),
+        18,
+        [I8([[[[1, 2], [3, 4]]]])],
+        {"s": F([1, 1, 2, 1])},
+        I8([[[[1, 2], [1, 2], [3, 4], [3, 4]]]]),
+    ),
+    "a mirror of booleans": (
+        N("Pad", ["x", "p"], ["y"], mode="reflect"),
+        17,
+        [np.array([[[[True, False]]]])],
+        {"p": I64([0, 0, 0, 1, 0, 0, 0, 0])},
+        np.array([[[[False, True, False]]]]),
+    ),
+    "the place of a number": (N("NonZero", ["c"], ["y"]), 17, [], {"c": F(1.0)}, I64([[0]])),
+    "backwards to the end": (
+        N("Slice", ["x", "a", "e", "axes", "s"], ["y"]),
+        17,
+        [F([1, 2, 3])],
+        {"a": I64([1]), "e": I64([2**63 - 1]), "axes": I64([0]), "s": I64([-1])},
+        F([2, 1]),
+    ),
+    "backwards from before the start": (
+        N("Slice", ["x", "a", "e", "axes", "s"], ["y"]),
+        17,
+        [F([1, 2, 3])],
+        {"a": I64([-9]), "e": I64([-(2**63)]), "axes": I64([0]), "s": I64([-1])},
+        F([1]),
+    ),
+    "an index of the data": (N("Gather", ["c", "x"], ["y"]), 17, [I64(1)], {"c": F([[1, 2], [3, 4]])}, F([3, 4])),
+    "indices of the data": (N("GatherND", ["c", "x"], ["y"]), 17, [I64([1, 0])], {"c": F([[1, 2], [3, 4]])}, F(3)),
+    "weights with a scale for each block": (
+        N("DequantizeLinear", ["c", "s", "z"], ["y"], axis=0, block_size=2),
+        21,
+        [],
+        {"c": I8([[1, -2], [3, 4], [5, 6]]), "s": F([[1, 0.5], [2, 4]]), "z": I8([[1, 0], [0, 2]])},
+        F([[0, -1], [2, 2], [10, 16]]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_TYPES)
+def test_other_types_are_those_of_onnx_runtime(name: str, tmp_path: Path) -> None:
+    node, opset, given, constants, wanted = OF_TYPES[name]
+    named = dict(zip("x", given, strict=False))
+    proto = model(node, inputs={}, constants=constants, opset=opset)
+    for one, array in named.items():
+        kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+        proto.graph.input.append(helper.make_tensor_value_info(one, kind, array.shape))
+    (tmp_path / "t.onnx").write_bytes(proto.SerializeToString())
+    x = [torch.from_numpy(array) for array in named.values()]
+    for run in (file_model(tmp_path / "t.onnx"), load_model(tmp_path / "t.onnx").module()):
+        torch.testing.assert_close(run(*x)[0], torch.from_numpy(wanted))
+
+
 @pytest.mark.parametrize("name", COMPUTED)
 def test_it_computes_what_onnx_runtime_does(name: str, tmp_path: Path) -> None:
     node, opset, (x, *constants), wanted = COMPUTED[name]
@@ -447,6 +541,23 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
     "a mean of integers": (
         model(N("Cast", ["x"], ["i"], to=7), N("ReduceL2", ["i"], ["y"], name="norm"), inputs={"x": (2, 3)}),
         "ReduceL2 'norm': it reduces integers to numbers that are none; cast them to float before it",
+    ),
+    "pictures of integers between their elements": (
+        model(
+            N("Cast", ["x"], ["i"], to=2),
+            N("Resize", ["i", "", "s"], ["y"], name="up", mode="linear"),
+            inputs={"x": (1, 1, 2)},
+            constants={"s": [1.0, 1.0, 2.0]},
+            opset=18,
+        ),
+        "Resize 'up': it interpolates torch.uint8, which ONNX does not say how to round",
+    ),
+    "SAME padding of a dilated pool": (
+        model(
+            N("MaxPool", ["x"], ["y"], name="p", auto_pad="SAME_UPPER", kernel_shape=[2], dilations=[2]),
+            inputs={"x": (1, 1, 9)},
+        ),
+        "MaxPool 'p': its window has SAME padding and dilations; give it pads",
     ),
     "a bound that is no number": (
         model(N("Clip", ["x", "low"], ["y"], name="c"), inputs={"x": (2,)}, constants={"low": np.float32(np.nan)}),

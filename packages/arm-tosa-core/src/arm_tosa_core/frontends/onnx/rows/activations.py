@@ -57,7 +57,7 @@ def thresholded_relu(node: FileNode, x: Tensor) -> Tensor:
 @ROWS.row("Shrink")
 def shrink(node: FileNode, x: Tensor) -> Tensor:
     edge, bias = node["lambd"], node["bias"]
-    return torch.where(x > edge, x - bias, torch.where(x < -edge, x + bias, 0.0))
+    return torch.where(x > edge, x - bias, torch.where(x < -edge, x + bias, 0.0)).to(x.dtype)
 
 
 @ROWS.row("HardSigmoid")

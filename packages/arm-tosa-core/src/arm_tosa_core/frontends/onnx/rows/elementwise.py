@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ....support.errors import Rejected
-from ...file_model import FileNode
+from ...file_model import Expansion, FileNode
 from ..reader import torch_type
-from .table import ROWS, is_float, require
+from .table import ROWS, is_float, known, require
 
 UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "Abs": torch.abs,
@@ -48,11 +47,6 @@ def _divided(x: Tensor, y: Tensor) -> Tensor:
     return torch.div(x, y) if is_float(x) else torch.div(x, y, rounding_mode="trunc")
 
 
-def _power(x: Any, y: Any) -> Tensor:
-    made = torch.pow(x, y)
-    return made.to(x.dtype) if isinstance(x, Tensor) else made  # ONNX: of the base's type
-
-
 BINARY: dict[str, Callable[[Any, Any], Tensor]] = {
     "Add": torch.add,
     "And": torch.logical_and,
@@ -67,7 +61,6 @@ BINARY: dict[str, Callable[[Any, Any], Tensor]] = {
     "LessOrEqual": torch.le,
     "Mul": torch.mul,
     "Or": torch.logical_or,
-    "Pow": _power,
     "Sub": torch.sub,
     "Xor": torch.logical_xor,
 }
@@ -85,20 +78,40 @@ def unary(node: FileNode, x: Tensor) -> Tensor:
 _JOINED = {"Add", "Sub", "Mul", "Div"}
 
 
-@ROWS.row(*_JOINED)
+#: Their constants stay tensors: PyTorch takes no number for one.
+_LOGICAL = {"And", "Or", "Xor"}
+
+
+@ROWS.row(*(_JOINED | _LOGICAL))
 def arithmetic(node: FileNode, x: Tensor, y: Tensor) -> Tensor:
     return BINARY[node.kind](x, y)
 
 
-@ROWS.row(*(BINARY.keys() - _JOINED), scalars=True)
+@ROWS.row(*(BINARY.keys() - _JOINED - _LOGICAL), scalars=True)
 def binary(node: FileNode, x: Any, y: Any) -> Tensor:
     if isinstance(x, Tensor):
         return BINARY[node.kind](x, y)
     if node.kind in _TURNED:
         return _TURNED[node.kind](y, x)
-    if node.kind in ("And", "Or", "Xor"):
-        return BINARY[node.kind](torch.full_like(y, x), y)
-    return BINARY[node.kind](x, y) if node.kind == "Pow" else BINARY[node.kind](y, x)
+    return BINARY[node.kind](y, x)
+
+
+@ROWS.row("Pow")
+def power(node: FileNode, x: Tensor, y: Tensor) -> Tensor:
+    return torch.pow(x, y).to(x.dtype)
+
+
+@ROWS.expansion("Pow")
+def constant_exponent(node: FileNode, x: Tensor, y: Tensor) -> Expansion | None:
+    if not known(y) or y.numel() != 1 or y.dim() > x.dim():
+        return None
+    attributes = {"exponent": y.item()}
+    return [FileNode(node.name, "Pow/number", node.inputs[:1], node.outputs, node.place, attributes)], {}
+
+
+@ROWS.row("Pow/number")
+def power_of_number(node: FileNode, x: Tensor) -> Tensor:
+    return torch.pow(x, node["exponent"]).to(x.dtype)
 
 
 @ROWS.row("Mod")
@@ -132,9 +145,23 @@ def folded(node: FileNode, *values: Tensor) -> Tensor:
 def where(node: FileNode, condition: Tensor, x: Any, y: Any) -> Tensor:
     if isinstance(condition, bool):  # a constant of one element
         condition = torch.full((), condition)
-    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
-        raise Rejected("both of its values are constants of one element without a type")
     return torch.where(condition, x, y)
+
+
+@ROWS.expansion("Where")
+def constant_choice(node: FileNode, condition: Tensor, x: Tensor, y: Tensor) -> Expansion | None:
+    """Between two numbers, which have a type."""
+    if not all(known(one) and one.numel() == 1 and one.dim() <= condition.dim() for one in (x, y)):
+        return None
+    attributes = {"chosen": (x.item(), y.item()), "dtype": x.dtype}
+    return [FileNode(node.name, "Where/numbers", node.inputs[:1], node.outputs, node.place, attributes)], {}
+
+
+@ROWS.row("Where/numbers")
+def where_numbers(node: FileNode, condition: Tensor) -> Tensor:
+    x, y = node["chosen"]
+    made: Tensor = torch.where(condition, x, y)
+    return made.to(node["dtype"])
 
 
 @ROWS.row("Clip", scalars=True)

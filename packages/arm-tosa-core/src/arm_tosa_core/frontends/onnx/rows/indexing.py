@@ -21,10 +21,10 @@ def _from_front(indices: Tensor, size: int) -> Tensor:
 @ROWS.row("Gather")
 def gather(node: FileNode, x: Tensor, indices: Tensor) -> Tensor:
     axis = axis_of(node["axis"], x.dim())
-    if indices.dim() == 0 and not indices.is_meta:
-        return x.select(axis, int(indices))
     if not x.is_meta and not indices.is_meta and not is_fake(indices):
         _require_within(indices, x.shape[axis])
+    if not indices.dim():  # PyTorch would read it as a number of Python
+        return x[(slice(None),) * axis + (indices.reshape(1),)].squeeze(axis)
     made: Tensor = x[(slice(None),) * axis + (indices,)]
     return made
 
@@ -83,6 +83,8 @@ def gather_elements(node: FileNode, x: Tensor, indices: Tensor) -> Tensor:
 @ROWS.row("GatherND")
 def gather_nd(node: FileNode, x: Tensor, indices: Tensor) -> Tensor:
     require(not node.get("batch_dims", 0), "its batch_dims are not 0")
+    if indices.dim() == 1:  # PyTorch would read each as a number of Python
+        return x[tuple(indices.unsqueeze(0).unbind(-1))].squeeze(0)
     made: Tensor = x[tuple(indices.unbind(-1))]
     return made
 
@@ -107,16 +109,25 @@ def scatter_nd(node: FileNode, x: Tensor, indices: Tensor, updates: Tensor) -> T
     return torch.index_put(x, tuple(indices.unbind(-1)), updates, accumulate=how == "add")
 
 
-@ROWS.row("OneHot", numbers=(1, 2))
-def one_hot(node: FileNode, indices: Tensor, depth: Any, values: Any) -> Tensor:
-    count, (off, on) = int(listed(depth)[0]), values
+@ROWS.expansion("OneHot")
+def typed_one_hot(node: FileNode, indices: Tensor, depth: Tensor, values: Tensor) -> Expansion:
+    """With its two numbers and their type in it."""
+    require(known(depth) and known(values), "its depth or values are computed while the model runs")
+    ends: dict[str, Any] = {"axis": node["axis"], "depth": int(depth.reshape(-1)[0]), "dtype": values.dtype}
+    ends["off"], ends["on"] = values.tolist()
+    return [FileNode(node.name, "OneHot/numbers", node.inputs[:1], node.outputs, node.place, ends)], {}
+
+
+@ROWS.row("OneHot/numbers")
+def one_hot(node: FileNode, indices: Tensor) -> Tensor:
+    count = node["depth"]
     axis = axis_of(node["axis"], indices.dim() + 1)
     places = indices.to(torch.int64).unsqueeze(axis)
     places = torch.where(places < 0, places + count, places)  # one beyond the depth has no place
     hits = places == torch.arange(count, device=places.device).reshape(
         [-1 if i == axis else 1 for i in range(places.dim())]
     )
-    return torch.where(hits, on, off)
+    return torch.where(hits, node["on"], node["off"]).to(node["dtype"])
 
 
 @ROWS.row("Compress", numbers=(1,))

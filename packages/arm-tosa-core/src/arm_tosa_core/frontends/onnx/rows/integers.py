@@ -32,7 +32,11 @@ def _scaled(node: FileNode, x: Tensor, scale: Tensor, zero: Tensor | None, bound
     """The operator with its scale in it: a number, or one for each place of an axis."""
     if not known(scale) or not (zero is None or known(zero)):
         raise Rejected("its scale is computed while the model runs")
-    require(not node.get("block_size", 0), "it has a scale for each block of an axis")
+    size = node.get("block_size", 0)
+    if size and node.kind == "DequantizeLinear" and known(x):
+        inputs, attributes = node.inputs, {"axis": axis_of(node["axis"], x.dim()), "size": size}
+        return [FileNode(node.name, f"{node.kind}/blocks", inputs, node.outputs, node.place, attributes)], {}
+    require(not size, "it has a scale for each block of an axis, and is no constant")
     reals = scale.reshape(-1).to(torch.float64)
     require(bool((reals > 0).all()) and bool(torch.isfinite(reals).all()), "a scale of it is not positive")
     zeros = torch.zeros(reals.shape, dtype=torch.int64) if zero is None else zero.reshape(-1).to(torch.int64)
@@ -82,6 +86,19 @@ def wide(node: FileNode, x: Tensor, scale: Tensor, zero: Tensor | None = None) -
         scale = scale.reshape([-1 if i == axis else 1 for i in range(x.dim())])
     node.get("axis")
     return (x.to(torch.float64) * scale).to(torch.float32)
+
+
+@ROWS.row("DequantizeLinear/blocks")
+def by_block(node: FileNode, x: Tensor, scales: Tensor, zeros: Tensor | None = None) -> Tensor:
+    """A constant with a scale for so many elements along its axis."""
+    axis, size = node["axis"], node["size"]
+    wide, *zero = (
+        part.repeat_interleave(size, axis).narrow(axis, 0, x.shape[axis])
+        for part in (scales, zeros)
+        if part is not None
+    )
+    whole = x.to(torch.float32)
+    return (whole - zero[0].to(torch.float32) if zero else whole) * wide
 
 
 @ROWS.row("QuantizeLinear/tensor", "DequantizeLinear/tensor", folds=False)

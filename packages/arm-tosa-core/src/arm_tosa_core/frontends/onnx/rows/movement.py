@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...file_model import FileNode
-from .table import ROWS, axis_of, listed, opset, require
+from .table import ROWS, axis_of, is_float, listed, opset, require
 
 
 @ROWS.row("Reshape", numbers=(1,))
@@ -85,6 +85,10 @@ def split(node: FileNode, x: Tensor, sizes: Any = None) -> Sequence[Tensor]:
     return torch.split_with_sizes(x, sizes, axis)
 
 
+#: The largest integers, which stand for the end of an axis.
+_FARTHEST = (2**31 - 1, 2**63 - 1)
+
+
 @ROWS.row("Slice", numbers=(1, 2, 3, 4))
 def sliced(
     node: FileNode, x: Tensor, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None
@@ -98,6 +102,9 @@ def sliced(
     require(len(starts) == len(ends) == len(axes) == len(steps) and 0 not in steps, "its starts, ends and axes differ")
     for start, end, given, step in zip(starts, ends, axes, steps, strict=True):
         axis = axis_of(given, x.dim())
+        if step < 0:
+            start = max(start, -x.shape[axis])  # ONNX: from the first element, where Python has none
+            end = None if end in _FARTHEST else end  # ONNX Runtime: as far as there are elements
         places = range(*slice(start, end, step).indices(x.shape[axis]))
         if places == range(x.shape[axis]):
             continue
@@ -148,7 +155,7 @@ def _mirrored(size: int, before: int, behind: int, mode: str) -> list[int]:
 def _padded(x: Tensor, axis: int, before: int, behind: int, mode: str, places: list[int]) -> Tensor:
     """The axis as these elements. PyTorch's own padding, where it has the case: it has rules."""
     small = max(before, behind) < x.shape[axis]
-    if mode in ("reflect", "edge") and small and axis >= 2 and 3 <= x.dim() <= 5:
+    if is_float(x) and mode in ("reflect", "edge") and small and axis >= 2 and 3 <= x.dim() <= 5:
         edges = [0] * 2 * (x.dim() - 2)
         edges[2 * (x.dim() - 1 - axis) : 2 * (x.dim() - axis)] = [before, behind]
         return functional.pad(x, edges, mode="reflect" if mode == "reflect" else "replicate")

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...file_model import FileNode
-from .table import ROWS, axis_of, listed, opset, require
+from .table import ROWS, axis_of, is_float, listed, opset, require
 
 #: The type of ONNX Runtime's places; in others a place near the middle of two elements may be that of the other one.
 _F = np.float32
@@ -80,7 +80,7 @@ def _nearest(x: Tensor, factors: Sequence[float], sizes: Sequence[int], places: 
             chosen[axis] = [min(max(_ROUND[choice](place), 0), old - 1) for place in of]
     for mode in ("nearest", "nearest-exact"):
         same = all(indices == _of_torch(x.shape[axis], sizes[axis], mode) for axis, indices in chosen.items())
-        if same and min(chosen) >= 2 and 3 <= x.dim() <= 5:
+        if same and is_float(x) and min(chosen) >= 2 and 3 <= x.dim() <= 5:
             return functional.interpolate(x, list(sizes[2:]), mode=mode)
     return _picked(x, chosen)
 
@@ -100,6 +100,7 @@ def _picked(x: Tensor, chosen: dict[int, list[int]]) -> Tensor:
 def _smooth(node: FileNode, x: Tensor, factors: Sequence[float], sizes: Sequence[int], places: str) -> Tensor:
     mode, rank = node["mode"], x.dim() - 2
     modes = {("linear", 1): "linear", ("linear", 2): "bilinear", ("linear", 3): "trilinear", ("cubic", 2): "bicubic"}
+    require(is_float(x), f"it interpolates {x.dtype}, which ONNX does not say how to round; cast it to float before it")
     require((mode, rank) in modes, f"it has the mode {mode} and {rank} axes")
     if mode == "cubic":
         require(abs(node["cubic_coeff_a"] + 0.75) < 1e-6 and not node.get("exclude_outside", 0), "its cubic is another")

@@ -62,7 +62,7 @@ def eye_like(node: FileNode, x: Tensor) -> Tensor:
 def non_zero(node: FileNode, x: Tensor) -> Tensor:
     if x.is_meta:
         raise Rejected("how many results it has depends on numbers that are computed while the model runs")
-    return x.nonzero().t()
+    return (x if x.dim() else x.reshape(1)).nonzero().t()
 
 
 @ROWS.expansion("If")

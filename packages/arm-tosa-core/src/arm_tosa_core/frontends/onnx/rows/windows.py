@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...file_model import FileNode
-from .table import ROWS, least, require
+from .table import ROWS, is_float, least, require
 
 _CONVOLUTIONS = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 _TRANSPOSED = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
@@ -54,6 +54,17 @@ class _Window:
             whole = max(0, steps * self.strides[i] + self.reach(i) - size) if mode.startswith("SAME") else 0
             less, more = whole // 2, whole - whole // 2
             self.before[i], self.behind[i] = (less, more) if mode != "SAME_LOWER" else (more, less)
+
+    def widen(self) -> None:
+        """One more axis, before the others, along which it does not reach."""
+        for numbers, one in (
+            (self.kernel, 1),
+            (self.strides, 1),
+            (self.dilations, 1),
+            (self.before, 0),
+            (self.behind, 0),
+        ):
+            numbers.insert(0, one)
 
     def reach(self, i: int) -> int:
         """The elements that the window spans."""
@@ -129,6 +140,15 @@ def conv_transpose(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | Non
 @ROWS.row("MaxPool")
 def max_pool(node: FileNode, x: Tensor) -> Tensor:
     window, ceil = _Window.of(node, x, node["kernel_shape"]), bool(node.get("ceil_mode", 0))
+    same = node.get("auto_pad", "NOTSET").startswith("SAME")
+    require(not same or max(window.dilations) == 1, "its window has SAME padding and dilations; give it pads")
+    if x.dim() == 3 and not is_float(x):  # PyTorch's own has no integers along one axis
+        window.widen()
+        return _largest(x.unsqueeze(2), window, ceil).squeeze(2)
+    return _largest(x, window, ceil)
+
+
+def _largest(x: Tensor, window: _Window, ceil: bool) -> Tensor:
     run, sizes = _MAXIMA[len(window.kernel)], window.results(x.shape[2:], ceil)
     padding = [max(0, min(pair)) for pair in zip(window.before, window.behind, strict=True)]
     if _fits(window, padding):
