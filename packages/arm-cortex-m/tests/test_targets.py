@@ -12,20 +12,30 @@ from c_compiler import WARNINGS
 from networks import program
 
 from arm_cortex_m.cores import BACKEND_ID, CORES
-from arm_cortex_m.firmware import FIRMWARE
+from arm_cortex_m.firmware import FIRMWARE, on_host
 from arm_cortex_m.firmware.formats import project
+from arm_cortex_m.firmware.formats.sources import sources
 from arm_cortex_m.firmware.library import library
 from arm_cortex_m.firmware.memory import arena_bytes, arena_kind
+from arm_cortex_m.firmware.model import Model
+from arm_cortex_m.firmware.processor import SPEC as SPEC_TEXT
 from arm_cortex_m.firmware.program import model_of
 from arm_tosa_core import lower
+from arm_tosa_core.accuracy.against_reference_model import compare
+from arm_tosa_core.accuracy.random_inputs import random_inputs
+from arm_tosa_core.cli.verify import verify
 from arm_tosa_core.exir.compile_spec import TargetCompileSpec
 from arm_tosa_core.exir.pte import read
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import NothingDelegatedWarning, UsageError
 from arm_tosa_core.testing.harness import exported
+from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 from build_tools import require
 
+SPEC = TosaSpecification.create_from_string(SPEC_TEXT)
 SCHEMES = ("int8", "int16x8")
 
 
@@ -51,6 +61,30 @@ def test_firmware_on_this_machine_agrees_with_the_reference_model(scheme: str, t
     assert {"CONV2D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D", "AVG_POOL2D", "MAX_POOL2D", "RESCALE"} <= operators
     (verified,) = FIRMWARE.verify(tmp_path, [])
     assert (verified.wrong, verified.size) == (0, 10)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_graph_runs_here_by_the_functions_of_firmware(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``verify`` compares these with the reference model: a fault of the C is found."""
+    require("cc")
+    (tmp_path / "net.pte").write_bytes(program("cortex-m33", scheme).pte)
+    done = verify(tmp_path / "net.pte")
+    assert done.status == 0 and [row["target"] for row in done.data["graphs"]] == ["cortex-m33"]
+
+    def wrong(models: list[Model], npu: None) -> dict[str, str]:
+        files = sources(models, npu)
+        end = "    return MODEL_OK;\n}\n"
+        text = files["models/graph.c"].removesuffix(end)
+        return {**files, "models/graph.c": f"{text}    outputs->output0[0] = (int8_t)~outputs->output0[0];\n{end}"}
+
+    monkeypatch.setattr(on_host, "sources", wrong)
+    on_host._built.cache_clear()
+    graph = load(program("cortex-m33", scheme).graphs[read(program("cortex-m33", scheme).pte).delegates[0].payload])
+    finding = compare(serialize(graph, SPEC), random_inputs(graph, 0), on_host.run)
+    assert finding is not None and finding.count == 1
+    on_host._built.cache_clear()
 
 
 def test_nothing_of_an_npu_is_in_the_folder(tmp_path: Path) -> None:

@@ -76,6 +76,11 @@ target_link_libraries(arm_runtime PRIVATE arm_ethosu_network "$<LINK_LIBRARY:WHO
 # libarm_vgf lies beside it and, in a wheel, ExecuTorch's package beside ours.
 set_target_properties(arm_runtime PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/../../executorch/lib")
 
+# Delegates of functions, such as Python's; loaded only where a target has no other.
+add_library(arm_host_delegate SHARED src/host/delegate.cpp)
+target_link_libraries(arm_host_delegate PRIVATE executorch::runtime)
+set_target_properties(arm_host_delegate PROPERTIES INSTALL_RPATH "$ORIGIN/../../executorch/lib")
+
 add_executable(arm_runner src/runner/arm_runner.cpp src/runner/memory_order.cpp src/runner/npy.cpp)
 target_link_libraries(arm_runner PRIVATE
   executorch::runtime executorch::kernels_optimized executorch::kernels_quantized executorch::etdump
@@ -90,13 +95,14 @@ endif()
 
 if(ARM_RUNTIME_PORTABLE)
   arm_runtime_portable_library(arm_runtime)
+  arm_runtime_portable_library(arm_host_delegate)
   arm_runtime_portable_program(arm_runner)
 endif()
 
 if(NOT ARM_RUNTIME_INSTALL)
   return()
 endif()
-install(TARGETS arm_runtime arm_runner
+install(TARGETS arm_runtime arm_host_delegate arm_runner
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # find_package(arm_runtime)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 from arm_tosa_core.plugin.target import Compiler, Host, Target
 
 from .cores import BACKEND_ID, CORES
+from .firmware.on_host import run
 from .firmware.processor import SPEC, has_kernel
-
-if TYPE_CHECKING:
-    import numpy as np
+from .health import HEALTH
 
 
 def cortex_m4() -> Target:
@@ -43,12 +39,5 @@ def _target(name: str) -> Target:
         description=f"Cortex-{name.removeprefix('cortex-').upper()} ({core.vectors}) without an NPU, in C",
         checks=(has_kernel,),
         compiler=Compiler(backend_id=BACKEND_ID),
-        host=Host(run=_run, firmware="arm_cortex_m.firmware:FIRMWARE"),
+        host=Host(run=run, health=HEALTH, firmware="arm_cortex_m.firmware:FIRMWARE"),
     )
-
-
-def _run(tosa: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
-    """On the TOSA reference model, with which the kernels agree bit for bit."""
-    from arm_tosa_core.tosa import reference_model
-
-    return reference_model.run(tosa, inputs)

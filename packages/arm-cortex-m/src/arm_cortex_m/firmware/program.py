@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -12,17 +11,15 @@ from arm_tosa_core.exir.pte import Delegate, read
 from arm_tosa_core.exir.pte_steps import Call, Method, TensorValue, method
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError
-from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.loader import load
 
 from ..cores import BACKEND_ID
-from ..kernels import Call as FastCall
-from ..kernels import calls
 from .c_text import c_type
-from .kernels import ALIASES, KERNELS, why_not
-from .model import Called, Job, Model, Operator, Port, Reference, ReferenceStep, Step, Value
+from .kernels import why_not
+from .model import Job, Model, Port, Reference, ReferenceStep, Step, Value
 from .npu import Npu
+from .processor_steps import steps_of
 
 _QUANTIZE = "quantized_decomposed::quantize_per_tensor.out"
 _DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor.out"
@@ -245,45 +242,6 @@ class _Reader:
             tensor: self._value(number) for tensor, number in zip(graph.inputs, inputs, strict=True)
         }
 
-        def value(tensor: Tensor) -> Value:
-            if tensor not in values:
-                values[tensor] = self._constant(tensor)
-            return values[tensor]
-
-        for op in calls(graph):
-            if isinstance(op, FastCall):
-                values[op.output] = self._called(op, [value(tensor) for tensor in op.inputs])
-                continue
-            if op.name in ALIASES:
-                values[op.output] = value(op.inputs[0])
-                continue
-            kernel = KERNELS[op.name](op)
-            operands = {position: value(op.inputs[position]) for position in kernel.reads}
-            values[op.output] = _result(op.output)
-            self.steps.append(Operator(op, kernel, operands, values[op.output]))
+        self.steps += steps_of(graph, values, self.constants)
         for tensor, number in zip(graph.outputs, outputs, strict=True):
-            self.values[number] = value(tensor)
-
-    def _called(self, call: FastCall, inputs: list[Value]) -> Value:
-        arrays = {
-            name: self._kept(c_type(field.dtype.name), field)
-            for name, field in call.fields.items()
-            if isinstance(field, np.ndarray)
-        }
-        result = _result(call.output)
-        self.steps.append(Called(call, tuple(inputs), arrays, result))
-        return result
-
-    def _constant(self, tensor: Tensor) -> Value:
-        data = tensor.data
-        assert data is not None, "what no operator made is a constant"
-        return self._kept(c_type(tensor.dtype), data)
-
-    def _kept(self, dtype: str, data: np.ndarray[Any, Any]) -> Value:
-        """Equal constants of a program are one."""
-        return self.constants.setdefault((dtype, data.tobytes()), Value(dtype, data.nbytes, data))
-
-
-def _result(tensor: Tensor) -> Value:
-    """A new value for what an operator makes."""
-    return Value(c_type(tensor.dtype), tensor.size * numpy_dtype(tensor.dtype).itemsize)
+            self.values[number] = values[tensor]

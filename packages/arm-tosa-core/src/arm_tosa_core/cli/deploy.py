@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..exir.pte import Pte
+from ..exir.pte import Pte, target_of
 from ..exir.target_options import checked_spec, compile_spec_for
 from ..plugin import entry_points as plugins
 from ..plugin.firmware import Deployed, Firmware, Program, firmware_of
@@ -20,7 +20,6 @@ from ..plugin.target import Target
 from ..support.atomic_files import require_folder
 from ..support.errors import UsageError
 from .compile import lowered_program
-from .delegate_times import target_of
 from .files import read, read_program
 from .model import PROGRAMS, load_program
 from .options import Calibration, InputShapes, InputValues, Options, Quantize, Sram, Trust, parse_options

@@ -11,10 +11,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..exir.pte import Delegate
+from ..exir.pte import Delegate, target_of
 from ..plugin.timing import TimeEstimate
 from ..support.errors import UsageError
-from .delegate_times import target_of
 from .files import read, read_program
 from .options import DataFiles
 from .report import Result, piece, table

@@ -125,7 +125,7 @@ def _estimates(file: Path, data: Sequence[Path] | None) -> list[Timed]:
     if file.suffix != ".pte":
         owner = _owner(file)
         return [estimated(str(file), owner, read(file))] if owner.report.timing else []
-    from .delegate_times import target_of
+    from ..exir.pte import target_of
 
     timed = []
     for delegate in read_program(file, data).delegates:

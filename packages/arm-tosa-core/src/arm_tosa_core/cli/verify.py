@@ -15,7 +15,7 @@ from rich.console import Console
 from ..accuracy.against_reference_model import Finding, compiled, run_payload
 from ..accuracy.against_reference_model import verify as verify_graph
 from ..accuracy.random_inputs import random_inputs
-from ..exir.pte import Delegate
+from ..exir.pte import Delegate, target_of
 from ..exir.target_options import target_of_name
 from ..frontends import fixed_inputs
 from ..frontends.file_runtime import RUNTIMES
@@ -25,7 +25,6 @@ from ..support.errors import UsageError
 from ..support.runtime_package import Arrays
 from ..tosa.graph import Graph
 from ..tosa.loader import load
-from .delegate_times import target_of
 from .deployed import verify_firmware
 from .files import read_array, read_program, read_tosa
 from .model import load_program, parse_shapes, parse_values
@@ -82,13 +81,13 @@ def verify(
 ) -> Result:
     """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs.
 
-    Compile with --artifacts first: the reference model needs the TOSA graphs.
+    Compile with --artifacts first: the reference model needs the TOSA graphs. Programs for Cortex-M hold theirs.
     """
     if model is not None:
         if file.suffix != ".pte":
             raise UsageError(f"--model goes with a .pte, which {file} is not")
         result = Result({"file": str(file), "graphs": []}, lambda console: None)
-        if tosa is not None or target is not None or _artifacts(file, read_program(file, data).delegates) is not None:
+        if tosa is not None or target is not None or _tosa_of(file, read_program(file, data).delegates) is not None:
             result = verify(file, tosa, target, None, seed, details, data)
         program = load_program(model, trust=trust, shapes=input_shape, values=input_value)
         result = _with_whole(result, file, inputs or (), data or (), program)
@@ -152,17 +151,30 @@ def _jobs(file: Path, tosa: Path | None, name: str | None, data: Sequence[Path] 
         raise UsageError(f"{file} is compiled already: give no --target")
     delegates = read_program(file, data).delegates
     targets = [target_of(delegate) for delegate in delegates]
-    folder = tosa or _artifacts(file, delegates)
-    if folder is None:
+    graphs = _tosa_of(file, delegates, tosa)
+    if graphs is None:
         raise UsageError(
             f"{file} does not hold its TOSA graphs, and the folder of `compile --artifacts` does not lie beside it: "
             "compile it again with --artifacts FOLDER, and give --tosa FOLDER"
         )
-    paths = _graphs(folder, [target.name for target in targets])
     return [
-        _Job(f"delegate {delegate.index} of {delegate.method!r}", read_tosa(path), target, delegate.payload)
-        for delegate, target, path in zip(delegates, targets, paths, strict=True)
+        _Job(f"delegate {delegate.index} of {delegate.method!r}", graph, target, delegate.payload)
+        for delegate, target, graph in zip(delegates, targets, graphs, strict=True)
     ]
+
+
+def _tosa_of(file: Path, delegates: Sequence[Delegate], folder: Path | None = None) -> list[bytes] | None:
+    """The TOSA graph of each delegate: in a folder or, of some targets, the payload itself. None: neither is there."""
+    folder = folder or _artifacts(file, delegates)
+    if folder is not None:
+        return [read_tosa(path) for path in _graphs(folder, [target_of(delegate).name for delegate in delegates])]
+    payloads = [delegate.payload for delegate in delegates]
+    try:
+        for payload in payloads:
+            load(payload)
+    except UsageError:
+        return None
+    return payloads
 
 
 def _artifacts(file: Path, delegates: Sequence[Delegate]) -> Path | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..plugin import entry_points
+from ..plugin.target import Target
 from ..support import foreign
 from ..support.errors import UsageError
 from .data_file import read_data_file
@@ -130,6 +131,29 @@ def delegates(pte: bytes) -> list[Delegate]:
         UsageError: ``pte`` is not an ExecuTorch program, or was cut short.
     """
     return read(pte).delegates
+
+
+def target_of(delegate: Delegate) -> Target:
+    """The installed target that a delegate was compiled for.
+
+    Raises:
+        UsageError: the compile specs do not say which, or it is not installed.
+    """
+    known = {
+        name: target
+        for name, target in entry_points.targets().items()
+        if target.compiler.backend_id == delegate.backend_id
+    }
+    names = [str(delegate.options.get(key)) for key in ("target", "name")]
+    # Where executorch.backends.arm writes it.
+    names.append(dict(delegate.compile_specs).get("target", b"").decode(errors="replace"))
+    chosen = [known[name] for name in names if name in known] or list(known.values())
+    if len(chosen) != 1:
+        raise UsageError(
+            f"delegate {delegate.index} is for {delegate.backend_id}, and its compile specs do not say which target "
+            f"of {', '.join(known) or 'none installed'} that is"
+        )
+    return chosen[0]
 
 
 def _input(value: Any) -> InputTensor | None:

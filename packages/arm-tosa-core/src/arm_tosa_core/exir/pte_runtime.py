@@ -12,6 +12,7 @@ from typing import Any
 from ..compat.executorch import register_quantized_kernels, runtime_classes
 from ..support.errors import UsageError
 from ..support.runtime_package import import_runtime
+from .host_delegates import register
 from .pte import InputTensor, Pte
 
 
@@ -40,6 +41,7 @@ def load_program(
     runtime_class, verification = runtime_classes()
     register_quantized_kernels()
     runtime = runtime_class.get()
+    register(pte, set(backends) - set(runtime.backend_registry.registered_backend_names))
     missing = sorted(set(backends) - set(runtime.backend_registry.registered_backend_names))
     if missing:
         raise UsageError(f"{name} is delegated to {' and '.join(missing)}, which nothing on this machine provides")

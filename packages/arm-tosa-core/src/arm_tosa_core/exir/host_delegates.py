@@ -1,0 +1,60 @@
+"""Delegates of targets that have none in C++, in ExecuTorch's Python runtime: their payloads are TOSA graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from importlib import import_module
+
+import numpy as np
+
+from ..plugin.target import Target
+from ..support.errors import UsageError
+from ..support.runtime_package import remedy
+from ..tosa.dtypes import numpy_dtype
+from ..tosa.loader import load
+from .pte import Delegate, Pte, target_of
+
+
+def register(pte: Pte, missing: Collection[str]) -> None:
+    """Registers the delegates of these names that the targets of a program can stand for in this process.
+
+    The target's ``Host.run`` computes a delegate whose payload is its TOSA graph. Other names are left as they are.
+
+    Raises:
+        UsageError: the runtime that is installed is of an earlier version.
+    """
+    for backend_id in missing:
+        delegates = [delegate for delegate in pte.delegates if delegate.backend_id == backend_id]
+        targets = [_runner(delegate) for delegate in delegates]
+        runners = {delegate.payload: target for delegate, target in zip(delegates, targets, strict=True) if target}
+        if None not in targets:
+            _register(backend_id, runners)
+
+
+def _runner(delegate: Delegate) -> Target | None:
+    """The target that runs a payload; None: it cannot, or the payload is no TOSA graph."""
+    try:
+        target = target_of(delegate)
+        load(delegate.payload)
+    except UsageError:
+        return None
+    return target if target.host.run is not None else None
+
+
+def _register(backend_id: str, runners: dict[bytes, Target]) -> None:
+    def run(payload: bytes, buffers: Sequence[memoryview]) -> None:
+        graph, host_run = load(payload), runners[payload].host.run
+        assert host_run is not None, "only such targets are among them"
+        arrays = [
+            np.frombuffer(buffer, numpy_dtype(tensor.dtype)).reshape(tensor.shape)
+            for tensor, buffer in zip(graph.inputs, buffers, strict=False)
+        ]
+        results = host_run(payload, arrays)
+        for buffer, result in zip(buffers[len(arrays) :], results, strict=True):
+            buffer[:] = np.ascontiguousarray(result).tobytes()
+
+    try:
+        host = import_module("arm_runtime.host")
+    except (ImportError, OSError) as error:
+        raise UsageError(f"running {backend_id} needs a newer runtime ({error}): {remedy(again=True)}") from error
+    host.register(backend_id, run)
