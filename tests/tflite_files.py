@@ -55,8 +55,8 @@ _OPTIONS = {
     "BATCH_MATMUL": 101,
     "CUMSUM": 102,
     "CALL_ONCE": 103,
-    "VAR_HANDLE": 112,
-    "GELU": 117,
+    "VAR_HANDLE": 111,
+    "GELU": 116,
 }
 _UNION = {kind: number for kinds, number in _OPTIONS.items() for kind in kinds.split()}
 

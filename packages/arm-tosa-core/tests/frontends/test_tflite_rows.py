@@ -176,8 +176,14 @@ CASES = [
          lambda x, b, e, s: x[:0:-2, 1], {"shrink_axis_mask": 2}),
     Case("STRIDED_SLICE", ((4, 5), int32(0, 0, 1), int32(0, 0, 3), int32(1, 1, 1)),
          lambda x, b, e, s: x[..., None, 1:3], {"ellipsis_mask": 1, "new_axis_mask": 2}),
-    Case("STRIDED_SLICE", ((4, 5), int32(3, 1), int32(-5, 2), int32(-1, 1)),
-         lambda x, b, e, s: x[::-1, 1:3], {"offset": True, "end_mask": 1}),
+    Case("STRIDED_SLICE", ((4, 5), int32(3, 1), int32(-4, 2), int32(-1, 1)),
+         lambda x, b, e, s: x[::-1, 1:3], {"offset": True}),
+    Case("STRIDED_SLICE", ((4, 5), int32(2, -3), int32(3, 2), int32(1, 1)),
+         lambda x, b, e, s: x[:3, 2:4], {"offset": True, "begin_mask": 1, "end_mask": 2}),
+    Case("GATHER", ((2, 3, 5), T([[3, 0, 1], [1, 1, 4]], torch.int32)),
+         lambda x, i: np.take_along_axis(x, i.astype(int)[..., None], 2)[..., 0], {"axis": 2, "batch_dims": 2}),
+    Case("GATHER", ((5,), T(torch.tensor(3, dtype=torch.int32))), lambda x, i: x[3]),
+    Case("GATHER_ND", ((4, 5), int32(3, 1)), lambda x, i: x[3, 1]),
     Case("PAD", ((2, 3), int32(1, 0, 0, 2)), lambda x, p: np.pad(x, ((1, 0), (0, 2)))),
     Case("PADV2", ((2, 3), int32(1, 0, 0, 2), T([7.0])),
          lambda x, p, v: np.pad(x, ((1, 0), (0, 2)), constant_values=7)),
@@ -234,10 +240,11 @@ def test_rows(case: Case) -> None:
     inputs = [n for n, o in zip(names, case.operands, strict=True) if isinstance(o, tuple)]
     data = tflite(G({**tensors, **results}, [Op(case.kind, names, list(results), case.options)], inputs, list(results)))
     model = FileModel(parse(data, "net.tflite"), ROWS, "net.tflite")
-    got = model(*(torch.from_numpy(v) for n, v in zip(names, values, strict=True) if n in inputs))
-    for one, right in zip(got, wanted, strict=True):
-        assert one.dtype == case.dtype
-        np.testing.assert_allclose(one, right, rtol=1e-5, atol=1e-5)
+    given = [torch.from_numpy(v) for n, v in zip(names, values, strict=True) if n in inputs]
+    for run in (model, model.export().module()):
+        for one, right in zip(run(*given), wanted, strict=True):
+            assert one.dtype == case.dtype
+            np.testing.assert_allclose(one, right, rtol=1e-5, atol=1e-5)
 
 
 def _data(constant: T) -> Array:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -96,10 +97,13 @@ def strided_slice(node: FileNode, x: Tensor, begin: list[int], end: list[int], s
         else:
             require(step != 0, "it has the stride 0")
             size = x.shape[axis]
-            stop = b + e if node["offset"] else e
-            first, last, step = slice(
-                None if masked("begin_mask", place) else b, None if masked("end_mask", place) else stop, step
-            ).indices(size)
+            start = None if masked("begin_mask", place) else b
+            stop = None if masked("end_mask", place) else e
+            if node["offset"]:  # the end counts from the start, and no mask is for it
+                first = slice(start, None, step).indices(size)[0]
+                require(-(step < 0) <= first + e <= size, f"its end {e} behind {first} is beyond the {size} elements")
+                stop = first + e if first + e >= 0 else None
+            first, last, step = slice(start, stop, step).indices(size)
             if step < 0:
                 turned.append(axis)
                 first, last, step = size - 1 - first, size - 1 - last, -step
@@ -154,7 +158,8 @@ def reverse(node: FileNode, x: Tensor, axes: list[int]) -> Tensor:
 
 @ROWS.row("GATHER")
 def gather(node: FileNode, x: Tensor, places: Tensor) -> Tensor:
-    return _gathered(x, places, node["axis"] % x.dim(), node["batch_dims"] % max(places.dim(), 1))
+    batch = node["batch_dims"]
+    return _gathered(x, places, node["axis"] % x.dim(), batch + places.dim() if batch < 0 else batch)
 
 
 def _gathered(x: Tensor, places: Tensor, axis: int, batch: int) -> Tensor:
@@ -164,11 +169,13 @@ def _gathered(x: Tensor, places: Tensor, axis: int, batch: int) -> Tensor:
     if places.dim() == 1:
         return x.index_select(axis, places)
     found = x.index_select(axis, places.reshape(-1))
-    return found.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+    return found.reshape([*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]])
 
 
 @ROWS.row("GATHER_ND")
 def gather_nd(node: FileNode, x: Tensor, places: Tensor) -> Tensor:
+    if places.dim() == 1:  # PyTorch would read each as a number of Python
+        return x[tuple(places.long().unsqueeze(0).unbind(-1))].squeeze(0)
     return x[tuple(places.long().unbind(-1))]
 
 
@@ -240,17 +247,24 @@ def resize_bilinear(node: FileNode, x: Tensor, size: list[int]) -> Tensor:
     return channels_last(whole[:, :, : size[0], : size[1]])
 
 
+def _nearest(node: FileNode, old: int, new: int) -> list[int]:
+    """The element of an axis at each place of the result, in LiteRT's float32."""
+    corners = node["align_corners"] and new > 1
+    step = np.float32(old - 1) / np.float32(new - 1) if corners else np.float32(old) / np.float32(new)
+    middle = np.float32(0.5 if node["half_pixel_centers"] else 0.0)
+    places = (np.arange(new, dtype=np.float32) + middle) * step
+    chosen: list[int] = (np.floor(places + np.float32(0.5)) if corners else np.floor(places)).astype(int).tolist()
+    return [min(max(place, 0), old - 1) for place in chosen]
+
+
 @ROWS.row("RESIZE_NEAREST_NEIGHBOR", numbers=(1,))
 def resize_nearest(node: FileNode, x: Tensor, size: list[int]) -> Tensor:
     for axis, new in ((1, size[0]), (2, size[1])):
-        old, places = x.shape[axis], torch.arange(new, dtype=torch.float64)
-        if node["align_corners"] and new > 1:
-            chosen = torch.floor(places * ((old - 1) / (new - 1)) + 0.5)
-        else:
-            chosen = torch.floor((places + 0.5 * node["half_pixel_centers"]) * (old / new))
-        if new % old == 0 and torch.equal(chosen, torch.arange(new).div(new // old, rounding_mode="floor").double()):
-            continue
-        x = x.index_select(axis, chosen.clamp(0, old - 1).long())
+        old = x.shape[axis]
+        places = _nearest(node, old, new)
+        if new % old == 0 and places == [place // (new // old) for place in range(new)]:
+            continue  # as PyTorch has it
+        x = x.index_select(axis, torch.tensor(places))
     if list(x.shape[1:3]) == size:
         return x
     return channels_last(F.interpolate(channels_first(x), size, mode="nearest"))

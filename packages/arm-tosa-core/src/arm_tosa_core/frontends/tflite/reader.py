@@ -40,11 +40,13 @@ _WITH_BIAS = {
 }
 #: Operators whose integers LiteRT takes as they are, whatever their scales, by the operands that it takes them from.
 _COPIES: dict[str, tuple[int, ...]] = {
+    "AVERAGE_POOL_2D": (0,),
     "DEPTH_TO_SPACE": (0,),
     "EXPAND_DIMS": (0,),
     "GATHER": (0,),
     "GATHER_ND": (0,),
     "MAXIMUM": (0, 1),
+    "MAX_POOL_2D": (0,),
     "MINIMUM": (0, 1),
     "PAD": (0,),
     "RESHAPE": (0,),
@@ -63,6 +65,8 @@ _COPIES: dict[str, tuple[int, ...]] = {
     "TOPK_V2": (0,),
     "TRANSPOSE": (0,),
 }
+#: LiteRT compares integers with 16 bits as they are.
+_COMPARISONS = {"EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL"}
 _RANGES = {
     torch.int8: (-128, 127),
     torch.uint8: (0, 255),
@@ -314,6 +318,9 @@ class _Maker:
             UsageError: the scales or zero points differ.
         """
         own = result.quantization
+        if one.kind in _COMPARISONS and any(t is not None and t.dtype == torch.int16 for t in operands):
+            first, *others = [t.quantization for t in operands if t is not None]
+            self._require_same(one, result, others, first)
         if own is None or not _is_real(result):
             return
         places: Sequence[int] = (0,) if one.kind == "NEG" else _COPIES.get(one.kind, ())
@@ -321,15 +328,24 @@ class _Maker:
             places = range(len(operands))
         given = [operands[i] for i in places if i < len(operands)]
         read = [t.quantization for t in given if t is not None and t.quantization is not None]
-        if read != [own] * len(read):
-            raise UsageError(
-                f"{one.kind} {result.name!r}: its operands and its result have different scales or zero points, which "
-                "LiteRT does not bring to one. Quantize the model so that they have the same"
-            )
+        self._require_same(one, result, read, own)
         if one.kind in ("FLOOR_DIV", "FLOOR_MOD") or (one.kind == "NEG" and own.zeros != (0,)):
             raise UsageError(
                 f"{one.kind} {result.name!r}: LiteRT computes with the integers themselves, whatever they stand for. "
                 "Leave the operator in float"
+            )
+
+    def _require_same(
+        self,
+        one: _Operator,
+        result: _Tensor,
+        read: Sequence[_Quantization | None],
+        wanted: _Quantization | None,
+    ) -> None:
+        if list(read) != [wanted] * len(read):
+            raise UsageError(
+                f"{one.kind} {result.name!r}: its operands and its result have different scales or zero points, which "
+                "LiteRT does not bring to one. Quantize the model so that they have the same"
             )
 
     def _real(self, tensor: _Tensor, keep: bool) -> str:

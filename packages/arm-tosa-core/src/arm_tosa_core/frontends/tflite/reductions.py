@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -25,6 +26,9 @@ for _kind, _function in {"SUM": torch.sum, "REDUCE_MAX": torch.amax, "REDUCE_MIN
 @ROWS.row("MEAN", numbers=(1,))
 def mean(node: FileNode, x: Tensor, axes: int | list[int]) -> Tensor:
     keep, axes = node["keep_dims"], sorted(axis % x.dim() for axis in _axes(axes))
+    if not x.is_floating_point():
+        total = x.sum(axes, keepdim=keep, dtype=x.dtype)
+        return torch.div(total, math.prod(x.shape[axis] for axis in axes), rounding_mode="trunc")
     if x.dim() == 4 and axes == [1, 2]:  # the image of each channel, as PyTorch has it
         made = channels_first(x).mean((2, 3), keepdim=keep)
         return channels_last(made) if keep else made
