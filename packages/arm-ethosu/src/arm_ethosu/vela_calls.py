@@ -48,7 +48,7 @@ class VelaCalls:
     def compile_in_detail(self, tosa: bytes, options: Mapping[str, str]) -> Compiled:
         """The payload of a flatbuffer, and Vela's figures."""
         from . import live_memory, payload
-        from .vela_layers import compiled_layers
+        from .vela_layers import compiled_layers, moved
         from .waits import with_waits
 
         accelerator = self.options["accelerator"]
@@ -65,7 +65,8 @@ class VelaCalls:
         )
         figures = {**self._figures(output), "macs_per_cycle": float(accelerator.rpartition("-")[2])}
         packed = payload.pack({**output.arrays, "cmd_data": commands})
-        return Compiled(packed, figures, at_peak, compiled_layers(output.debug_db, tosa), in_memory)
+        layers = compiled_layers(output.debug_db, tosa)
+        return Compiled(packed, figures, at_peak, layers, in_memory, moved=moved(output.debug_db))
 
     def estimate(self, tosa: bytes) -> Mapping[str, float]:
         """Vela's figures of a flatbuffer."""

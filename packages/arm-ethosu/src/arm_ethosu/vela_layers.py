@@ -11,7 +11,8 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from arm_tosa_core.plugin.target import CompiledLayer
+from arm_tosa_core.exir.figures import moved_of
+from arm_tosa_core.plugin.target import CompiledLayer, Moved
 from arm_tosa_core.support.database_tables import Rows, tables
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.tosa.loader import listed_operators
@@ -34,6 +35,9 @@ _MULTIPLY = {
 }
 #: Memories inside the core: Ethos-U55 and U65 keep tables and accumulators in SHRAM, U85 tables in LUTRAM.
 _INSIDE = ("shram", "lutram")
+#: Memories and uses in names of columns such as ``SramFeatureMap_read``.
+_MEMORIES = {"Sram": "SRAM", "Dram": "DRAM", "OnChipFlash": "flash", "OffChipFlash": "flash"}
+_KINDS = {"FeatureMap": "feature maps", "Weights": "weights", "Scales": "weights", "Lut": "tables"}
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,27 @@ def compiled_layers(xml: str, tosa: bytes) -> list[CompiledLayer]:
     except (KeyError, ValueError, TypeError) as error:
         raise garbage(error) from error
     return layers
+
+
+def moved(xml: str) -> tuple[Moved, ...]:
+    """What an inference moves, by memory and kind, from the debug database; nothing for an empty text.
+
+    Raises:
+        ToolError: as ``compiled_layers``.
+    """
+    if not xml:
+        return ()
+    try:
+        rows = tables(xml)["perf_debug"]
+        return moved_of(
+            Moved(memory, kind, int(row[f"{place}{use}_read"] or 0), int(row[f"{place}{use}_write"] or 0))
+            for row in rows
+            for place, memory in _MEMORIES.items()
+            for use, kind in _KINDS.items()
+            if f"{place}{use}_read" in row
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise garbage(error) from error
 
 
 def _bytes(row: dict[str, str]) -> int:

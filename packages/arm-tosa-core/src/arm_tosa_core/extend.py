@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .plugin.target import Compiler as Compiler
     from .plugin.target import Host as Host
     from .plugin.target import LiveTensor as LiveTensor
+    from .plugin.target import Moved as Moved
     from .plugin.target import Port as Port
     from .plugin.target import Preferences as Preferences
     from .plugin.target import Reporting as Reporting
@@ -84,7 +85,7 @@ _NAMES = {
     "plugin.firmware": "Deployed Firmware Program Verified",
     "plugin.health": "Finding HealthCheck KnownVersions distribution tool",
     "plugin.named_data": "NamedData WithNames",
-    "plugin.target": "Compiled CompiledLayer Compiler Host LiveTensor Port Preferences Reporting Symbol Target",
+    "plugin.target": "Compiled CompiledLayer Compiler Host LiveTensor Moved Port Preferences Reporting Symbol Target",
     "plugin.timing": "OperatorTime TimeEstimate UnitSpan",
     "rewrites.by_estimate": "Choice Estimator",
     "rewrites.cycle_estimate": "CycleEstimate",

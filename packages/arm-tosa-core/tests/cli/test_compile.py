@@ -256,6 +256,9 @@ def test_what_the_targets_compiler_says_is_reported(
         "dram_written_bytes": 512,
         "estimated_by": "rival",
         "notes": ["no power"],
+        "macs": None,
+        "mac_utilisation": None,
+        "moved": [],
         "ms": 0.1,
     }
     assert [(row["size"], row["made_by"]) for row in delegate["at_peak"]] == [(24, "input"), (1512, "")]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cli_kit import error, ok, run
 
+from arm_tosa_core.cli.report import SCHEMA
 from arm_tosa_core.plugin.target import Step
 
 
@@ -24,7 +25,7 @@ def payload(folder: Path) -> None:
 def test_the_plan_of_a_file_is_shown(acme: Callable[..., None]) -> None:
     acme(suffix=".acme", plan=plan)
     steps = [{"kernel": "copy", "bytes": 1200}, {"kernel": "whatever", "bytes": 1200}]
-    assert ok("explain", "a.acme") == {"target": "acme", "plan": steps}
+    assert ok("explain", "a.acme") == {"schema": SCHEMA, "target": "acme", "plan": steps}
     assert ok("explain", "a.acme", "--engine", "fast")["plan"][1]["kernel"] == "fast"
     text = run("explain", "a.acme", "--engine", "fast").stdout
     assert "2 steps" in text and "fast" in text and "2,400" in text

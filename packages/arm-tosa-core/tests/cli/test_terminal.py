@@ -29,7 +29,7 @@ def show(fails: bool = False) -> Result:
         console.print(NAME, markup=False)
         console.print(table(NAME, (NAME, "bytes"), [[NAME, "1"]]))
 
-    return Result(NAME, result)
+    return Result({"file": NAME}, result)
 
 
 def test_control_characters_of_names_are_shown_and_do_nothing() -> None:
@@ -41,16 +41,18 @@ def test_control_characters_of_names_are_shown_and_do_nothing() -> None:
         assert shown == ((1, 3) if words else (5, 2)), done.output
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(done.output)
     done = CliRunner().invoke(app, ["--json"])
-    assert json.loads(done.stdout) == NAME and done.stdout.isascii()
+    assert json.loads(done.stdout)["file"] == NAME and done.stdout.isascii()
 
 
 def infinite() -> Result:
     """Numbers that JSON lacks."""
-    return Result({"numbers": [float("nan"), {"least": float("-inf")}, (1.5, True)]}, lambda console: None)
+    row = {"shape": (1, 2), "dtype": "float32", "min": float("-inf"), "max": float("nan"), "file": None}
+    return Result({"outputs": [row]}, lambda console: None)
 
 
 def test_numbers_that_json_lacks_are_null() -> None:
     app = typer.Typer()
     app.command()(command(infinite))
     printed = CliRunner().invoke(app, ["--json"]).stdout
-    assert json.loads(printed) == {"numbers": [None, {"least": None}, [1.5, True]]}
+    (row,) = json.loads(printed)["outputs"]
+    assert row == {"shape": [1, 2], "dtype": "float32", "min": None, "max": None, "file": None}

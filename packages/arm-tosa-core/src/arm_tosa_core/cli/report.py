@@ -66,9 +66,9 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
             text = _message(error)
             say(f"error: {text}")
             if as_json:
-                _give(out, lambda: _print_json({"error": text}, out))
+                _give(out, lambda: _print_json(_document({"error": text}), out))
             raise typer.Exit(_INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1) from None
-        _give(out, lambda: _print_json(result.data, out) if as_json else result.show(_console(out)))
+        _give(out, lambda: _print_json(_document(result.data), out) if as_json else result.show(_console(out)))
         if result.status:
             raise typer.Exit(result.status)
 
@@ -141,8 +141,17 @@ def _console(out: TextIO) -> Console:
     return _Console(file=out, width=None if known else _UNWRAPPED)
 
 
+#: The version of ``schema.json``, which says what ``--json`` prints.
+SCHEMA = "1.0"
+
+
+def _document(data: Any) -> Any:
+    """What ``--json`` prints of a command's result: an object says by which version of the schema it is."""
+    return _finite({"schema": SCHEMA, **data} if isinstance(data, dict) else data)
+
+
 def _print_json(data: Any, out: TextIO) -> None:
-    json.dump(_finite(data), out, indent=2, allow_nan=False)
+    json.dump(data, out, indent=2, allow_nan=False)
     out.write("\n")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ..plugin.target import Compiled, CompiledLayer, LiveTensor
+from ..plugin.target import Compiled, CompiledLayer, LiveTensor, Moved
 from ..tosa.ir import Origin, Tensor
 
 #: What reports call ``Reporting.timing``.
@@ -66,6 +66,7 @@ class CompiledDelegate:
         cycles_by: whose estimate the cycles in ``figures`` are; empty: the compiler's.
         estimated_by: whose estimate the other figures are, and those of ``layers``; empty: the compiler's.
         notes: what figures and layers leave out, a line each.
+        moved: bytes between core and memories, by memory and kind, if it says so.
     """
 
     figures: dict[str, float] = field(default_factory=dict)
@@ -75,6 +76,7 @@ class CompiledDelegate:
     cycles_by: str = ""
     estimated_by: str = ""
     notes: list[str] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
 
     def timed(self, cycles: float) -> CompiledDelegate:
         """With the cycles of the target's timing model in place of the compiler's."""
@@ -89,7 +91,7 @@ class CompiledDelegate:
         )
         layers = [_layer(layer, names.get(layer.tensor)) for layer in compiled.layers]
         by, notes = compiled.estimated_by, list(compiled.notes)
-        return CompiledDelegate(dict(compiled.figures), at_peak, layers, in_memory, by, by, notes)
+        return CompiledDelegate(dict(compiled.figures), at_peak, layers, in_memory, by, by, notes, list(compiled.moved))
 
 
 _NOWHERE = Origin("", "")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..plugin.target import Moved
 from ..support.memory_size import kib
 from .compiled_delegate import CompiledDelegate
 
@@ -40,6 +41,9 @@ class Figures:
         dram_read_bytes, dram_written_bytes: what an inference moves from and to DRAM.
         estimated_by: the source of the other estimates, if it is not the target's compiler.
         notes: what the estimates leave out, a line each.
+        macs: multiplications and accumulations of an inference.
+        mac_utilisation: these, as a part of those that the device could do in the cycles, 0 to 1.
+        moved: bytes of an inference between the device's core and memories, by memory and kind.
     """
 
     delegated: int | None
@@ -61,6 +65,9 @@ class Figures:
     dram_written_bytes: int | None = None
     estimated_by: str = ""
     notes: tuple[str, ...] = ()
+    macs: int | None = None
+    mac_utilisation: float | None = None
+    moved: tuple[Moved, ...] = ()
 
     @property
     def cycles_title(self) -> str:
@@ -106,7 +113,7 @@ class Figures:
 
     def to_json(self) -> dict[str, Any]:
         """These figures as JSON values, by name."""
-        found = {**asdict(self), "notes": list(self.notes)}
+        found = {**asdict(self), "notes": list(self.notes), "moved": list(map(asdict, self.moved))}
         return {**found, "inferences_per_second": self.inferences_per_second, "ms": self.ms}
 
     @staticmethod
@@ -138,13 +145,16 @@ def added_up(
 
     # Delegates run one after the other: they share the memory of tensors, and each has constants of its own.
     tensors, cache = size("tensors_kib", max), size("cache_kib", max)
+    cycles, rate = joined("cycles", sum), joined("macs_per_cycle", max)
+    layers = [layer for said in compiled for layer in said.layers]
+    macs = sum(layer.macs for layer in layers) if layers else None
     memories = [memory for memory in ("SRAM", "flash", "DRAM") if constants_in(memory)]
     sram = size("sram_kib", max) if tensors is None else max(tensors, cache or 0) + constants_in("SRAM")
     return Figures(
         delegated,
         on_cpu,
         delegates,
-        cycles=joined("cycles", sum),
+        cycles=cycles,
         clock_hz=joined("clock_hz", max),
         sram_bytes=sram,
         dram_bytes=size("dram_kib", max),
@@ -160,4 +170,16 @@ def added_up(
         dram_written_bytes=size("dram_written_kib", sum),
         estimated_by=", ".join(sorted({said.estimated_by for said in compiled} - {""})),
         notes=tuple(dict.fromkeys(note for said in compiled for note in said.notes)),
+        macs=macs,
+        mac_utilisation=macs / (cycles * rate) if macs and cycles and rate else None,
+        moved=moved_of(row for said in compiled for row in said.moved),
     )
+
+
+def moved_of(rows: Iterable[Moved]) -> tuple[Moved, ...]:
+    """The sums by memory and kind, without those of nothing."""
+    sums: dict[tuple[str, str], tuple[int, int]] = {}
+    for row in rows:
+        read, written = sums.get((row.memory, row.kind), (0, 0))
+        sums[row.memory, row.kind] = read + row.read, written + row.written
+    return tuple(Moved(*key, *amounts) for key, amounts in sums.items() if any(amounts))

@@ -70,6 +70,22 @@ class CompiledLayer:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """Bytes that an inference moves between the device's core and a memory outside of it, by estimate.
+
+    Args:
+        memory: ``SRAM``, ``DRAM`` or ``flash``.
+        kind: ``feature maps``, ``weights`` (with biases and scales) or ``tables``.
+        read, written: bytes.
+    """
+
+    memory: str
+    kind: str
+    read: int
+    written: int
+
+
+@dataclass(frozen=True)
 class Compiled:
     """A payload and the figures of the target's compiler.
 
@@ -81,6 +97,7 @@ class Compiled:
         in_memory: all tensors that are in on-chip memory at any time.
         estimated_by: whose estimate figures and layers are; empty: the compiler's.
         notes: what figures and layers leave out, a line each, such as a tool that would tell more, and how to get it.
+        moved: bytes by memory and kind; empty: the compiler does not say.
     """
 
     payload: bytes
@@ -90,6 +107,7 @@ class Compiled:
     in_memory: Sequence[LiveTensor] = ()
     estimated_by: str = ""
     notes: Sequence[str] = ()
+    moved: Sequence[Moved] = ()
 
 
 @dataclass(frozen=True)
