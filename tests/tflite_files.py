@@ -22,6 +22,7 @@ _OPTIONS = {
     "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D": 5,
     "SVDF": 6,
     "FULLY_CONNECTED": 8,
+    "LSTM": 14,
     "SOFTMAX": 9,
     "CONCATENATION": 10,
     "ADD": 11,
@@ -72,6 +73,7 @@ class T:
     axis: int = 0
     bits: int = 8
     open: bool = False  #: the first size is -1
+    variable: bool = False  #: it stays from call to call
 
     @property
     def data(self) -> torch.Tensor | None:
@@ -89,6 +91,7 @@ class Op:
     outputs: Sequence[str]
     options: Mapping[str, Any] = field(default_factory=dict)
     custom: bytes = b""
+    intermediates: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,8 @@ def _tensor(name: str, one: T, buffers: list[Table]) -> Table:
         )
     signature = int32_vector([-1, *shape[1:]]) if one.open else None
     kind = _INT4 if one.bits == 4 else _TYPES[dtype]
-    return Table(int32_vector(shape), ("B", kind), ("I", buffer), name, quantization, None, None, signature)
+    variable = ("B", 1) if one.variable else None
+    return Table(int32_vector(shape), ("B", kind), ("I", buffer), name, quantization, variable, None, signature)
 
 
 def _operator(one: Op, codes: list[str], place: Mapping[str, int]) -> Table:
@@ -174,7 +178,9 @@ def _operator(one: Op, codes: list[str], place: Mapping[str, int]) -> Table:
     ends = (int32_vector([place[name] for name in names]) for names in (one.inputs, one.outputs))
     custom = Vector(one.custom, len(one.custom), 4) if one.custom else None
     union = ("B", _UNION[one.kind]) if one.kind in _UNION else None
-    return Table(("I", codes.index(one.kind)), *ends, union, Table(*fields) if union else None, custom)
+    between = int32_vector([place[name] for name in one.intermediates]) if one.intermediates else None
+    options = Table(*fields) if union else None
+    return Table(("I", codes.index(one.kind)), *ends, union, options, custom, None, None, between)
 
 
 def int8(*shape: int, scale: float, zero: int = 0) -> T:

@@ -260,6 +260,11 @@ def _starts_itself(graph: G) -> G:
         (b"", 'net.tflite is not a .tflite file: the file identifier "TFL3" is missing'),
         (tflite(image_network())[:400], "net.tflite(: a vector goes beyond| is damaged|: an offset leads out)"),
         (_with(_operators(kind="HASHTABLE_FIND")), "HASHTABLE_FIND 'first': no row reads this operator"),
+        (
+            _with(_operators(kind="CUSTOM TFLite_Detection_PostProcess")),
+            "PostProcess 'first': no row reads this operator. It chooses among boxes, .*; it reads 'image",
+        ),
+        (_with(_operators(kind="WHILE")), "WHILE 'first': no row reads this operator. Make the file with its steps"),
         (_with(_operators(kind="CUSTOM \x1b[0mMine")), r"CUSTOM \\x1b\[0mMine 'first': no row reads this operator"),
         (_with(_operators(options={"stride_h": 0, "stride_w": 1})), r"CONV_2D 'first': its stride is \(0, 1\)"),
         (_with(_operators(inputs=["image", "first weight", "sum"])), "dequantize 'sum' reads 'sum', which no"),

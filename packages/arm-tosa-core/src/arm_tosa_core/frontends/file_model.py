@@ -103,8 +103,15 @@ class Row:
     expand: Callable[..., Expansion | None] | None = None
 
 
+_ADVICE = "Replace it in the model that the file was made from, or make the module in PyTorch"
+
+
 class Rows(dict[str, Row]):
-    """The rows of a format, by kind of operator."""
+    """The rows of a format, by kind of operator; and what to do about kinds that have none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.advice: dict[str, str] = {}
 
     def row(
         self, *kinds: str, numbers: Sequence[int] = (), folds: bool = True, scalars: bool = False
@@ -228,7 +235,8 @@ class FileModel(nn.Module):
             raise UsageError(
                 f"{self.file}: {lacking[0].kind} {lacking[0].name!r}: no row reads this operator"
                 + (f" (nor {', '.join(kind for kind in kinds if kind != lacking[0].kind)})" if kinds[1:] else "")
-                + ". Replace it in the model that the file was made from, or make the module in PyTorch"
+                + f". {rows.advice.get(lacking[0].kind, _ADVICE)}; it reads "
+                + (", ".join(repr(name) for name in lacking[0].inputs if name) or "nothing")
             )
 
     def _build(self, graph: FileGraph, rows: Rows) -> None:

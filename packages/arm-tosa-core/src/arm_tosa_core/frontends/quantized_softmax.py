@@ -40,15 +40,16 @@ def _reciprocal(total: Tensor, most: float) -> Tensor:
 
 def wide(x: Tensor, most: float) -> Tensor:
     """An intermediate result, up to ``most`` from 0, in integers with 16 bits."""
-    return _rounded(x, most / 32767, 0, torch.int16)
+    return rounded(x, most / 32767, 0, torch.int16)
 
 
 def narrow(x: Tensor, scale: float, zero: int) -> Tensor:
     """An intermediate result in integers with 8 bits."""
-    return _rounded(x, scale, zero, torch.int8)
+    return rounded(x, scale, zero, torch.int8)
 
 
-def _rounded(x: Tensor, scale: float, zero: int, dtype: torch.dtype) -> Tensor:
+def rounded(x: Tensor, scale: float, zero: int, dtype: torch.dtype) -> Tensor:
+    """An intermediate result in integers of a type."""
     ends = torch.iinfo(dtype)
     integers = torch.ops.quantized_decomposed.quantize_per_tensor(x, scale, zero, ends.min, ends.max, dtype)
     made: Tensor = torch.ops.quantized_decomposed.dequantize_per_tensor(

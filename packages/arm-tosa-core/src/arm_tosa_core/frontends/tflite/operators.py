@@ -200,6 +200,7 @@ _OPTIONS = {
     "CUMSUM": "exclusive:? reverse:?",
     "ONE_HOT": "axis:i",
     "SVDF": "rank:i activation:b",
+    "LSTM": "activation:b cell_clip:f projection_clip:f kernel:b",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "activation:b cell_clip:f projection_clip:f time_major:?",
     "VAR_HANDLE": "container:s shared_name:s",
     "CALL_ONCE": "graph:i",

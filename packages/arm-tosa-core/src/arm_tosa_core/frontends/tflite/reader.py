@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,9 @@ from ..file_model import FileGraph, FileNode
 from . import operators
 from .constants import KINDS, constant
 from .flatbuffer import Table
+from .graph import Graph, Operator, Quantization, Tensor
 from .rows import ROWS
+from .stateful import STATES, state_sizes, with_states
 
 _IDENTIFIER = b"TFL3"
 #: Graphs that call each other; no converter makes as many.
@@ -35,7 +37,10 @@ _WITH_BIAS = {
     "CONV_2D": (0, 1, 2),
     "DEPTHWISE_CONV_2D": (0, 1, 2),
     "FULLY_CONNECTED": (0, 1, 2),
+    "LSTM": (0, 1, 3),
+    "SVDF": (4, 2, 3),
     "TRANSPOSE_CONV": (2, 1, 3),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": (0, 1, 3),
     "CUSTOM Convolution2DTransposeBias": (0, 1, 2),
 }
 #: Operators whose integers LiteRT takes as they are, whatever their scales, by the operands that it takes them from.
@@ -75,43 +80,6 @@ _RANGES = {
 }
 
 
-@dataclass(frozen=True)
-class _Quantization:
-    """How integers stand for real numbers."""
-
-    scales: tuple[float, ...]
-    zeros: tuple[int, ...]
-    axis: int
-    low: int
-    high: int
-
-
-@dataclass(frozen=True)
-class _Tensor:
-    name: str
-    shape: tuple[int, ...]
-    dtype: torch.dtype
-    quantization: _Quantization | None
-    constant: torch.Tensor | None
-    variable: bool
-
-
-@dataclass(frozen=True)
-class _Operator:
-    kind: str
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    attributes: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _Graph:
-    tensors: list[_Tensor]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    operators: list[_Operator]
-
-
 def read(path: Path) -> FileGraph:
     """The graph in the file.
 
@@ -133,11 +101,11 @@ def parse(data: bytes, file: str) -> FileGraph:
         return _Maker(graphs).made()
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from error
-    except (struct.error, ValueError, LookupError, OverflowError, MemoryError) as error:
+    except (struct.error, ValueError, LookupError, OverflowError, MemoryError, RuntimeError) as error:
         raise UsageError(f"{file} is damaged or cut short: copy it again, or make it again") from error
 
 
-def _graphs(data: bytes) -> Iterator[_Graph]:
+def _graphs(data: bytes) -> Iterator[Graph]:
     root = Table.root(data)
     codes = [max(table.number(3), table.number(0, "b")) for table in root.children(1)]
     kinds = [operators.name(code) for code in codes]
@@ -150,10 +118,10 @@ def _graphs(data: bytes) -> Iterator[_Graph]:
         tensors = [_tensor(data, one, buffers, names) for one in table.children(0)]
         count = len(tensors)
         inputs, outputs = (tuple(index(i, count, "the tensor") for i in table.integers(field)) for field in (1, 2))
-        yield _Graph(tensors, inputs, outputs, [_operator(one, kinds, tensors) for one in table.children(3)])
+        yield Graph(tensors, inputs, outputs, [_operator(one, kinds, tensors) for one in table.children(3)])
 
 
-def _tensor(data: bytes, table: Table, buffers: list[Table], names: set[str]) -> _Tensor:
+def _tensor(data: bytes, table: Table, buffers: list[Table], names: set[str]) -> Tensor:
     name = printable(table.text(3)) or f"tensor {len(names)}"
     while name in names:
         name += "'"
@@ -171,7 +139,7 @@ def _tensor(data: bytes, table: Table, buffers: list[Table], names: set[str]) ->
     if known is not None and dtype == torch.uint8 and quantization is not None:  # constants are signed
         known, dtype = (known.to(torch.int16) - 128).to(torch.int8), torch.int8
         quantization = replace(quantization, zeros=tuple(z - 128 for z in quantization.zeros), low=-128, high=127)
-    return _Tensor(
+    return Tensor(
         name,
         tuple(open_sizes) if len(open_sizes) == len(shape) else tuple(shape),
         dtype,
@@ -183,7 +151,7 @@ def _tensor(data: bytes, table: Table, buffers: list[Table], names: set[str]) ->
 
 def _quantization(
     table: Table | None, dtype: torch.dtype, shape: Sequence[int], bits: int, name: str
-) -> _Quantization | None:
+) -> Quantization | None:
     scales = () if table is None else tuple(table.array(2, "f").tolist())
     if table is None or not scales or dtype not in _RANGES:
         return None
@@ -195,10 +163,10 @@ def _quantization(
             f"the tensor {name!r} has {len(scales)} scales and {len(zeros)} zero points, or scales of blocks"
         )
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if bits < 8 else _RANGES[dtype]
-    return _Quantization(scales, zeros, axis, low, high)
+    return Quantization(scales, zeros, axis, low, high)
 
 
-def _operator(table: Table, kinds: list[str], tensors: list[_Tensor]) -> _Operator:
+def _operator(table: Table, kinds: list[str], tensors: list[Tensor]) -> Operator:
     kind = kinds[index(table.number(0, "I"), len(kinds), "the operator code")]
     inputs = tuple(
         i if i == -1 else index(i, len(tensors), f"an input of {kind}: the tensor") for i in table.integers(1)
@@ -207,13 +175,13 @@ def _operator(table: Table, kinds: list[str], tensors: list[_Tensor]) -> _Operat
     attributes = operators.options(kind, table.child(4))
     if table.has(5):
         attributes["custom"] = table.array(5, "B").tobytes()
-    return _Operator(kind, inputs, outputs, attributes)
+    return Operator(kind, inputs, outputs, attributes)
 
 
 class _Maker:
     """Makes the graph of the file's operators, those of graphs that they call, and what quantizes between them."""
 
-    def __init__(self, graphs: list[_Graph]) -> None:
+    def __init__(self, graphs: list[Graph]) -> None:
         self._graphs = graphs
         self._nodes: list[FileNode] = []
         self._constants: dict[str, torch.Tensor] = {}
@@ -229,7 +197,7 @@ class _Maker:
         writes = {name: now for name, now in self._variables.items() if now != name}
         return FileGraph(inputs, outputs, tuple(self._nodes), self._constants, self._starts, writes)
 
-    def _walk(self, graph: _Graph, depth: int = 0) -> None:
+    def _walk(self, graph: Graph, depth: int = 0) -> None:
         if depth > _NESTING or len(self._nodes) > _OPERATORS:
             raise UsageError("its graphs call each other without end")
         self._constants.update({t.name: t.constant for t in graph.tensors if t.constant is not None})
@@ -243,17 +211,19 @@ class _Maker:
                 self._variables[handles.get(one.inputs[0], "")] = graph.tensors[one.inputs[1]].name
             elif one.kind == "CALL_ONCE":
                 self._start(self._graphs[index(one.attributes["graph"], len(self._graphs), "the graph")], depth + 1)
+            elif one.kind in STATES:
+                self._stateful(graph, one)
             elif one.kind == "IF":
                 self._if(graph, one, depth)
             else:
                 self._operator(graph, one)
 
-    def _read(self, variable: str, result: _Tensor) -> None:
+    def _read(self, variable: str, result: Tensor) -> None:
         if variable not in self._variables:
             raise UsageError(f"READ_VARIABLE {result.name!r}: the variable has no number before it is read")
         self._add(result.name, "same", (self._variables[variable],), (result.name,), {})
 
-    def _start(self, graph: _Graph, depth: int) -> None:
+    def _start(self, graph: Graph, depth: int) -> None:
         """Gives variables the constants that a graph assigns, which runs once before the first call."""
         before = len(self._nodes)
         self._walk(graph, depth)
@@ -263,7 +233,21 @@ class _Maker:
             self._starts[name] = self._constants[now]
         self._variables = {name: name for name in self._variables}
 
-    def _if(self, graph: _Graph, one: _Operator, depth: int) -> None:
+    def _stateful(self, graph: Graph, one: Operator) -> None:
+        """An operator that reads and writes variables, which begin with what stands for 0."""
+        count = len(graph.tensors)
+        graph, one, writes = with_states(graph, one)
+        self._constants.update({t.name: t.constant for t in graph.tensors[count:] if t.constant is not None})
+        for place, state in enumerate(graph.tensors):
+            if state.name not in writes:
+                continue
+            zero = state.quantization.zeros[0] if state.quantization and state.dtype == torch.int8 else 0
+            self._starts.setdefault(state.name, torch.full(state_sizes(state), zero, dtype=state.dtype))
+            graph.tensors[place] = replace(state, name=self._variables.get(state.name, state.name))
+        self._operator(graph, one)
+        self._variables.update(writes)
+
+    def _if(self, graph: Graph, one: Operator, depth: int) -> None:
         """Both graphs are computed; the condition chooses among their results."""
         condition, *operands = (graph.tensors[i].name for i in one.inputs)
         branches, variables = [], dict(self._variables)
@@ -281,7 +265,7 @@ class _Maker:
             name = graph.tensors[i].name
             self._add(name, "choose", (condition, *results), (name,), {})
 
-    def _operator(self, graph: _Graph, one: _Operator) -> None:
+    def _operator(self, graph: Graph, one: Operator) -> None:
         operands = [None if i < 0 else graph.tensors[i] for i in one.inputs]
         results = [graph.tensors[i] for i in one.outputs]
         name = results[0].name if results else one.kind
@@ -311,7 +295,7 @@ class _Maker:
                 ends = {"scale": q.scales[0], "zero": q.zeros[0], "low": q.low, "high": q.high, "dtype": result.dtype}
                 self._add(name, "quantize", (made,), (result.name,), ends)
 
-    def _require_scales(self, one: _Operator, operands: Sequence[_Tensor | None], result: _Tensor) -> None:
+    def _require_scales(self, one: Operator, operands: Sequence[Tensor | None], result: Tensor) -> None:
         """What LiteRT computes with the integers themselves has one scale, or is refused.
 
         Raises:
@@ -337,10 +321,10 @@ class _Maker:
 
     def _require_same(
         self,
-        one: _Operator,
-        result: _Tensor,
-        read: Sequence[_Quantization | None],
-        wanted: _Quantization | None,
+        one: Operator,
+        result: Tensor,
+        read: Sequence[Quantization | None],
+        wanted: Quantization | None,
     ) -> None:
         if list(read) != [wanted] * len(read):
             raise UsageError(
@@ -348,7 +332,7 @@ class _Maker:
                 "LiteRT does not bring to one. Quantize the model so that they have the same"
             )
 
-    def _real(self, tensor: _Tensor, keep: bool) -> str:
+    def _real(self, tensor: Tensor, keep: bool) -> str:
         """The name of the real numbers of a tensor that an operator reads.
 
         Args:
@@ -377,7 +361,7 @@ class _Maker:
         self._add(tensor.name, "dequantize", reads, (name,), attributes)
         return name
 
-    def _bias(self, operands: list[_Tensor | None], reads: list[str], image: int, weight: int, bias: int) -> None:
+    def _bias(self, operands: list[Tensor | None], reads: list[str], image: int, weight: int, bias: int) -> None:
         """A bias of integers becomes one of real numbers: its scale is that of the products."""
         x, w, b = (operands[i] if i < len(operands) else None for i in (image, weight, bias))
         if b is None or b.dtype not in (torch.int32, torch.int64):
@@ -395,12 +379,12 @@ class _Maker:
         self._nodes.append(FileNode(name, kind, inputs, outputs, len(self._nodes) + 1, attributes))
 
 
-def _is_real(tensor: _Tensor) -> bool:
+def _is_real(tensor: Tensor) -> bool:
     """Whether its integers stand for real numbers."""
     return tensor.quantization is not None and tensor.dtype in (torch.int8, torch.uint8, torch.int16)
 
 
-def _dequantized(integers: torch.Tensor, q: _Quantization) -> torch.Tensor:
+def _dequantized(integers: torch.Tensor, q: Quantization) -> torch.Tensor:
     shape = [1] * integers.dim()
     if len(q.scales) > 1:
         shape[q.axis] = len(q.scales)

@@ -13,6 +13,13 @@ from ...support.errors import require
 from ..file_model import FileNode, Rows
 
 ROWS = Rows()
+_CUT = "It chooses among boxes, a number of them that varies. Make the file without it, and do it on the CPU"
+ROWS.advice |= {
+    "CUSTOM TFLite_Detection_PostProcess": f"{_CUT} (export_tflite_ssd_graph.py: --add_postprocessing_op=false)",
+    "NON_MAX_SUPPRESSION_V4": _CUT,
+    "NON_MAX_SUPPRESSION_V5": _CUT,
+    "WHILE": "Make the file with its steps one behind the other (Keras: unroll=True)",
+}
 register_quantized_decomposed()
 
 _ACTIVATIONS: dict[int, Callable[[Tensor], Tensor]] = {
