@@ -13,6 +13,8 @@ from arm_tosa_core.cli.main import _COMMANDS
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.chip import Chip, Fact
 from arm_tosa_core.plugin.guard import PluginError
+from arm_tosa_core.plugin.target import Compiled
+from arm_tosa_core.sweep.engine import Here
 
 CHIPS = [
     Chip(
@@ -124,6 +126,91 @@ def test_doctor_tries_the_options_of_every_chip(chips: object, monkeypatch: pyte
     monkeypatch.setattr(plugins, "chip_providers", lambda: (*good, plugins.ChipProvider("odd", "odd", "1", odd)))
     (finding,) = [row for row in ok("doctor") if row["what"] == "chips"]
     assert "odd of odd 1: target 'acme' has no option 'colour'" in finding["detail"]
+
+
+NET = """
+import torch
+def make():
+    return torch.nn.Sequential(torch.nn.Linear(6, 4), torch.nn.ReLU()).eval(), (torch.rand(1, 6),)
+"""
+
+
+def test_chips_are_compared(chips: object, folder: Path) -> None:
+    (folder / "net.py").write_text(NET)
+    rows = ok("compare", "net.py:make", "--chips", "two,all", "--targets", "acme", "--quantize", "float")["results"]
+    assert [(row["chip"], row["target"]) for row in rows] == [(None, "acme"), ("two", "acme"), ("one-hp", "acme")]
+    assert "--target acme" in rows[0]["command"] and "--chip two -o" in rows[1]["command"]
+    assert "two " in run("compare", "net.py:make", "--chips", "tw*", "--quantize", "float").stdout
+    for words, message in (
+        ([], "give --targets, --chips or both"),
+        (["--chips", "one-hq"], "unknown chip 'one-hq' (did you mean 'one-hp'?)"),
+        (["--chips", "x*"], "unknown chip 'x*'"),
+    ):
+        assert message in error("compare", "net.py:make", *words)
+
+
+@pytest.fixture
+def sized(chips: object, acme: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Targets that take an option for the size of SRAM, and tell figures."""
+
+    def in_detail(tosa: bytes, options: Any) -> Compiled:
+        return Compiled(tosa, {"cycles": 1000, "clock_hz": 1e6, "sram_kib": 700.0})
+
+    options = ("speed", "size", "sram_size")
+    acme(compile=lambda tosa, _: tosa, compile_in_detail=in_detail, options=options)
+    made = [
+        Chip(name="large", title="", target="acme", options={"sram_size": "4M"}, facts=_speed(400)),
+        Chip(name="small", title="", target="acme", options={"sram_size": "512K"}, facts=_speed(100)),
+        Chip(name="unknown", title="", target="acme"),
+    ]
+    rows = [plugins.ChipProvider(chip.name, "acme-npu", "1.0", chip) for chip in made]
+    monkeypatch.setattr(plugins, "chip_providers", lambda: tuple(rows))
+    monkeypatch.setattr("arm_tosa_core.cli.sweep._engine", lambda *_: Here())
+
+
+def _speed(mhz: int) -> dict[str, Fact]:
+    source = ["https://example.com/chip"]
+    return {"macs": Fact(128, source), "npu_mhz": Fact(mhz, source)}
+
+
+def test_a_sweep_says_which_chip_does(sized: None, folder: Path) -> None:
+    """The slowest first; programs are made for no more SRAM than is allowed."""
+    (folder / "net.py").write_text(NET)
+    words = ("sweep", "net.py:make", "--chips", "all", "--latency", "100ms", "--sram", "1M")
+    found = ok(*words)
+    assert [row["chip"] for row in found["results"]] == ["unknown", "small", "large"]
+    assert [row["options"] for row in found["results"]] == [{}, {}, {"sram_size": "1M"}]
+    assert found["chosen"]["chip"] == "unknown" and "--chip unknown" in found["chosen"]["command"]
+    assert (
+        "The cheapest that meets the limits is large int8 sram_size=1M" in run(*words[:3], "large", *words[4:]).stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        ("[chips.large]", ["--chips", "all", "--space", "space.toml"], "give --space FILE.toml or --chips NAMES, one"),
+        ("", [], "give --space FILE.toml or --chips NAMES, one of them"),
+        (
+            "[chips.lagre]",
+            ["--space", "space.toml"],
+            "space.toml, line 1: unknown chip 'lagre' (did you mean 'large'?)",
+        ),
+        ("[chips.large]\nsped=1", ["--space", "space.toml"], "line 2: target 'large' has no option 'sped'"),
+    ],
+)
+def test_a_space_of_chips(text: str, words: list[str], message: str, sized: None, folder: Path) -> None:
+    (folder / "net.py").write_text(NET)
+    (folder / "space.toml").write_text(text)
+    assert message in error("sweep", "net.py:make", *words)
+
+
+def test_tables_of_chips_have_options(sized: None, folder: Path) -> None:
+    (folder / "net.py").write_text(NET)
+    (folder / "space.toml").write_text('[chips."*"]\nspeed = ["default", "9"]\n[targets.acme]\n')
+    found = ok("sweep", "net.py:make", "--space", "space.toml")["results"]
+    assert [row["chip"] for row in found] == [None, *(name for name in ("unknown", "small", "large") for _ in range(2))]
+    assert [row["options"] for row in found][1:3] == [{}, {"speed": "9"}]
 
 
 def test_every_command_with_a_target_takes_a_chip() -> None:

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sweep_kit import NoSources, made_up, notes
+from sweep_kit import NoSources, evaluation, made_up, notes
 
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.chip import Chip
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.sweep import run
 from arm_tosa_core.sweep.engine import Done, Here
 from arm_tosa_core.sweep.limits import Limits
-from arm_tosa_core.sweep.point import Evaluation, Failure, Result
+from arm_tosa_core.sweep.point import Evaluation, Failure, Outcome, Point, Result
 from arm_tosa_core.sweep.space import Space
 
 pytest.importorskip("optuna", reason="sweeps are kept by Optuna: install arm-tosa-core[sweep]")
@@ -237,6 +239,19 @@ def test_a_fault_that_all_points_share_ends_the_sweep(sweep: Sweep, tmp_path: Pa
     with pytest.raises(UsageError, match=r"every point that was tried fails alike: m.py:f failed at line 3"):
         sweep()
     assert len(_done(tmp_path)) == 5
+
+
+def test_chips_that_are_alike_fail_as_one(tmp_path: Path, monkeypatch: Any) -> None:
+    """Ten chips have one core; that the model is too large for it says nothing of the eleventh."""
+    chips = [Chip(name=f"c{i}", title="", target="acme", options={"size": "1" if i < 10 else "2"}) for i in range(11)]
+    monkeypatch.setattr(plugins, "chips", lambda: {chip.name: chip for chip in chips})
+
+    def outcome(sources: object, folder: str, point: Point) -> Outcome:
+        return Failure("too large") if point.target != "c10" else evaluation()
+
+    monkeypatch.setattr(run, "evaluate", outcome)
+    results = run.compare(Space({chip.name: {} for chip in chips}), NoSources(), tmp_path)
+    assert [isinstance(result.outcome, Failure) for result in results] == [*[True] * 10, False]
 
 
 def test_a_model_that_has_changed_is_noticed(sweep: Sweep, monkeypatch: Any) -> None:

@@ -78,7 +78,7 @@ def test_what_a_target_refuses_of_a_combination_is_known_before(tmp_path: Path) 
     ("text", "said"),
     [
         ("quantize = = 1", r"space.toml is not TOML: .*line 1"),
-        ("quantise = 1\n[targets.tosa-int]", r"line 1: unknown key 'quantise'; known keys: quantize, targets, param"),
+        ("quantise = 1\n[targets.tosa-int]", r"line 1: unknown key 'quantise'; known keys: quantize, targets, chips"),
         ("", r"space.toml: name a target at least"),
         ("quantize = 'int9'\n[targets.tosa]", r"line 1: unknown quantization 'int9'; valid: int8, .*a16w8"),
         ("quantize = 'x.json'\n[targets.tosa]", r"line 1: cannot read x.json: no such file"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from ..support.errors import UsageError
 from ..sweep.page import page
 from ..sweep.point import AS_IS, Failure
 from ..sweep.run import compare as compare_points
-from ..sweep.space import Space, schemes_named, targets_named
+from ..sweep.space import Space, chips_named, schemes_named, targets_named
 from .options import InputShapes, InputValues, Trust
 from .progress import progress
 from .report import Result, say, table
@@ -35,14 +36,22 @@ Evaluate = Annotated[
     str | None,
     typer.Option(metavar="FILE", help=".npz with samples to judge the accuracy with: not those of --calibration."),
 ]
+Chips = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES", help="Names from `arm-tosa chips`, separated by commas; alif-* means all of a family; or all."
+    ),
+]
 Page = Annotated[Path | None, typer.Option("-o", "--output", help="Also write the table as one .html page.")]
 
 
 def compare(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2, .onnx or .tflite file, or file.py:function.")],
     targets: Annotated[
-        str, typer.Option(metavar="NAMES", help="Targets, separated by commas; ethos-u55-* means all of a family.")
-    ],
+        str | None,
+        typer.Option(metavar="NAMES", help="Targets, separated by commas; ethos-u55-* means all of a family."),
+    ] = None,
+    chips: Chips = None,
     quantize: Annotated[
         str | None,
         typer.Option(
@@ -59,11 +68,13 @@ def compare(
     input_shape: InputShapes = None,
     input_value: InputValues = None,
 ) -> Result:
-    """Compare a model's speed, memory and accuracy on several targets, each with its default options."""
+    """Compare a model's speed, memory and accuracy on several targets, each with its default options, or chips."""
+    if targets is None and chips is None:
+        raise UsageError("give --targets, --chips or both: the devices to compare")
     sources = sources_of(model, calibration, evaluate, metric, trust, input_shape, input_value)
     sources.require({})
     require_page(output)
-    names = [name for text in targets.split(",") for name in targets_named(text.strip())]
+    names = [*devices_named(targets, targets_named), *devices_named(chips, chips_named)]
     if quantize is None:
         quantize = default_scheme(model, sources)
     schemes = schemes_named([text.strip() for text in quantize.split(",")])
@@ -75,7 +86,7 @@ def compare(
     failed = [f"{r.point}: {r.outcome.line}" for r in results if isinstance(r.outcome, Failure)]
     notes = notes_of(results)
     if output is not None:
-        write_atomic(output, page(f"{model} on {len(names)} targets", heads, rows, notes=[*failed, *notes]))
+        write_atomic(output, page(f"{model} on {len(names)} devices", heads, rows, notes=[*failed, *notes]))
         say(f"note: the page is in {output}")
 
     def show(console: Console) -> None:
@@ -85,6 +96,12 @@ def compare(
 
     data = {"model": model, "results": [json_of(result, sources) for result in results]}
     return Result(data, show)
+
+
+def devices_named(texts: str | None, named: Callable[[str], list[str]]) -> list[str]:
+    """The devices that names and patterns mean, separated by commas; each once."""
+    patterns = [] if texts is None else texts.split(",")
+    return list(dict.fromkeys(name for text in patterns for name in named(text.strip())))
 
 
 def default_scheme(model: str, sources: FileSources) -> str:

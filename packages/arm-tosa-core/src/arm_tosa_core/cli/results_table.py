@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ..plugin import entry_points as plugins
 from ..support.memory_size import kib
 from ..sweep.point import AS_IS, Evaluation, Failure, Point, Result
 from .sweep_sources import FileSources, data_file, model_with
@@ -70,7 +71,8 @@ def notes_of(results: Sequence[Result]) -> list[str]:
 def command_of(point: Point, sources: FileSources) -> str:
     """The command that compiles a point."""
     parameters = dict(point.parameters)
-    words = ["arm-tosa", "compile", model_with(sources.model, parameters), "--target", point.target]
+    flag = "--chip" if point.target in plugins.chips() else "--target"
+    words = ["arm-tosa", "compile", model_with(sources.model, parameters), flag, point.target]
     if point.scheme not in ("float", AS_IS):
         words += ["--quantize", point.scheme]
         if sources.calibrate is not None:
@@ -84,8 +86,10 @@ def command_of(point: Point, sources: FileSources) -> str:
 def json_of(result: Result, sources: FileSources) -> dict[str, Any]:
     """A result as JSON values; infinity, which JSON lacks, is null."""
     point, outcome = result.point, result.outcome
+    chip = plugins.chips().get(point.target)
     data: dict[str, Any] = {
-        "target": point.target,
+        "target": point.target if chip is None else chip.target,
+        "chip": None if chip is None else chip.name,
         "quantize": point.scheme,
         "options": dict(point.options),
         "parameters": dict(point.parameters),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from ..plugin import entry_points as plugins
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
-from ..support.memory_size import size_of
+from ..support.memory_size import size_of, size_text
 from ..sweep.engine import Engine
 from ..sweep.limits import Answer, Limits, answer, parse_limits
 from ..sweep.page import page
@@ -19,8 +20,8 @@ from ..sweep.point import Evaluation, Failure
 from ..sweep.point import Result as PointResult
 from ..sweep.pool import Pool, default_workers
 from ..sweep.run import sweep as sweep_points
-from ..sweep.space import Space, read_space
-from .compare import Calibration, Evaluate, Metric, Page, default_scheme, require_page, sources_of
+from ..sweep.space import Space, chips_named, read_space
+from .compare import Calibration, Chips, Evaluate, Metric, Page, default_scheme, devices_named, require_page, sources_of
 from .options import InputShapes, InputValues, Trust
 from .progress import progress
 from .report import Result, say, table
@@ -39,13 +40,14 @@ def sweep(
         ),
     ],
     space: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             help="TOML file with the values to try: the list quantize (default: int8, or as-is for a file that is "
-            'quantized already); tables such as targets."ethos-u55-*", with a list of values for each option of the '
-            "target; the table parameters, with lists for the model's function."
+            'quantized already); tables such as targets."ethos-u55-*" or chips."alif-*", with a list of values for '
+            "each option of the target; the table parameters, with lists for the model's function."
         ),
-    ],
+    ] = None,
+    chips: Chips = None,
     calibration: Calibration = None,
     evaluate: Evaluate = None,
     metric: Metric = None,
@@ -103,7 +105,7 @@ def sweep(
     sources = sources_of(model, calibration, evaluate, metric, trust, input_shape, input_value)
     _require_data(limits, evaluate, metric)
     require_page(output)
-    chosen = read_space(space, lambda: default_scheme(model, sources))
+    chosen = _space(space, chips, lambda: default_scheme(model, sources), limits.sram)
     for parameters in chosen.all_parameters():
         sources.require(dict(parameters))
     if dask is not None and (workers is not None or memory is not None):
@@ -130,6 +132,23 @@ def sweep(
         raise KeyboardInterrupt(f"interrupted; what was found is in {folder}: the same command goes on") from None
     best = answer(results, list(chosen.targets), limits)
     return _result(results, best, chosen, sources, limits, output)
+
+
+def _space(path: Path | None, chips: str | None, scheme: Callable[[], str], sram: int | None) -> Space:
+    if (path is None) == (chips is None):
+        raise UsageError(
+            "give --space FILE.toml or --chips NAMES, one of them: in the file, chips are tables such as "
+            '[chips."alif-*"]'
+        )
+    if path is not None:
+        return read_space(path, scheme)
+    return Space({name: _within(name, sram) for name in devices_named(chips, chips_named)}, [scheme()])
+
+
+def _within(chip: str, sram: int | None) -> dict[str, list[str]]:
+    """The options of a chip, if it has more SRAM than is allowed, that have the program made for so much."""
+    own = plugins.chip(chip).options.get("sram_size")
+    return {} if sram is None or own is None or size_of(own, "sram_size") <= sram else {"sram_size": [size_text(sram)]}
 
 
 def _require_data(limits: Limits, evaluate: str | None, metric: str | None) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ..exir.target_options import compile_spec_for
-from ..plugin import entry_points as plugins
+from ..exir.target_options import spec_of_name
 from ..support.errors import ArmTosaError, NothingDelegatedWarning, ToolError, UsageError
 from ..support.garbage import without_collection
 from ..support.library_messages import without_import_messages, without_torch_warnings
@@ -50,7 +49,7 @@ def evaluate(sources: Sources, folder: str, point: Point) -> Evaluation:
         from .quantized import quantized
 
         started = time.perf_counter()
-        spec = compile_spec_for(plugins.target(point.target), dict(point.options))
+        spec = spec_of_name(point.target, dict(point.options))
         model = quantized(sources, Path(folder), point.parameters, point.scheme, spec)
         lowered = lower(model.program, spec, cache=True)
     if not lowered.report.delegated:

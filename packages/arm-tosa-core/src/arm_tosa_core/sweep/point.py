@@ -11,7 +11,7 @@ from typing import Any
 
 from ..exir.figures import Figures
 from ..exir.provenance import of_spec
-from ..exir.target_options import compile_spec_for
+from ..exir.target_options import spec_of_name
 from ..plugin import entry_points as plugins
 
 Parameters = tuple[tuple[str, Any], ...]
@@ -26,7 +26,7 @@ class Point:
     """One way to compile a model.
 
     Args:
-        target: a name from ``arm-tosa targets``.
+        target: a name from ``arm-tosa targets``, or from ``arm-tosa chips``.
         scheme: of quantization: a name, ``float``, ``as-is``, or a ``.json`` file of
             ``arm-tosa accuracy``.
         options: of the target, as ``--option`` takes them; those left out are the target's defaults.
@@ -42,6 +42,13 @@ class Point:
     def group(self) -> Group:
         """The key of its quantized program among points of the same specification."""
         return self.parameters, self.scheme
+
+    @property
+    def work(self) -> tuple[object, ...]:
+        """The same for points that are compiled in one way: two chips may be alike."""
+        chip = plugins.chips().get(self.target)
+        target, options = (self.target, {}) if chip is None else (chip.target, chip.options)
+        return target, frozenset({**options, **dict(self.options)}.items()), self.group
 
     def digest(self, origin: str) -> str:
         """A name for its result, from all of its fields and ``origin``, a name for the model and the data.
@@ -60,7 +67,7 @@ class Point:
 
 @cache
 def _spec(target: str, options: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    return tuple(of_spec(compile_spec_for(plugins.target(target), dict(options))))
+    return tuple(of_spec(spec_of_name(target, dict(options))))
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def compare(space: Space, sources: Sources, folder: Path, progress: Progress = s
         progress(len(results), len(space))
         outcome: Outcome = guarded(evaluate, sources, str(folder), point)
         results.append(Result(point, outcome))
-        failures.note(outcome)
+        failures.note(point, outcome)
     progress(len(results), len(space))
     return results
 
@@ -147,7 +147,7 @@ class _Run:
         self._settle(trial, work.name, outcome)
         if isinstance(outcome, Evaluation):
             self._require_program(trial.point.parameters, outcome.program)
-        self._failures.note(outcome)
+        self._failures.note(trial.point, outcome)
 
     def _settle(self, turn: Point | Trial, digest: str, outcome: Outcome) -> None:
         point = turn.point if isinstance(turn, Trial) else turn
@@ -175,15 +175,17 @@ class _Failures:
     """Why points failed, as long as none has been worked out."""
 
     def __init__(self, points: int) -> None:
-        self._enough, self._reasons, self._worked = min(_ALIKE, points), list[str](), False
+        self._enough, self._worked = min(_ALIKE, points), False
+        #: By the work of a point: of many chips that are alike, one says as much as all.
+        self._reasons: dict[object, str] = {}
 
-    def note(self, outcome: Outcome) -> None:
+    def note(self, point: Point, outcome: Outcome) -> None:
         """Gives up if all points fail alike: the fault is then in their common model or data."""
         if self._worked or isinstance(outcome, Evaluation):
             self._worked = True
             return
-        self._reasons.append(outcome.reason)
-        if len(self._reasons) >= self._enough and len(set(self._reasons)) == 1:
+        self._reasons[point.work] = outcome.reason
+        if len(self._reasons) >= self._enough and len(set(self._reasons.values())) == 1:
             raise UsageError(f"every point that was tried fails alike: {outcome.reason}")
 
 

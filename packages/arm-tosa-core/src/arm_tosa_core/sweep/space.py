@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..accuracy.scheme import ALIASES, SCHEMES
-from ..exir.target_options import compile_spec_for, option_names
+from ..exir.target_options import option_names, spec_of_name, target_of_name
 from ..plugin import entry_points as plugins
 from ..support import foreign
 from ..support.errors import UsageError
@@ -23,7 +23,7 @@ from .point import AS_IS, Parameters, Point
 
 #: In place of an option's value: the option is left out.
 DEFAULT = "default"
-_KEYS = ("quantize", "targets", "parameters")
+_KEYS = ("quantize", "targets", "chips", "parameters")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Space:
     """All combinations of targets, options, schemes and parameters.
 
     Args:
-        targets: for each target, cheapest first, the values of its options; ``DEFAULT`` leaves an option out.
+        targets: for each target or chip, cheapest first, the values of its options; ``DEFAULT`` leaves an option out.
         schemes: of quantization.
         parameters: values of the parameters of the function that makes the model.
     """
@@ -73,12 +73,11 @@ class Space:
         """
         conflicts: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}
         for target, options in self.targets.items():
-            device = plugins.target(target)
             accepted: set[tuple[str, str]] = set()
             refused: dict[tuple[tuple[str, str], ...], str] = {}
             for values in _combinations(options):
                 try:
-                    compile_spec_for(device, dict(_without_defaults(values)))
+                    spec_of_name(target, dict(_without_defaults(values)))
                     accepted.update(values)
                 except UsageError as error:
                     refused[_without_defaults(values)] = str(error)
@@ -157,6 +156,17 @@ def targets_named(pattern: str) -> list[str]:
     return sorted(names, key=lambda name: [(not w.isdigit(), int(w or 0) if w.isdigit() else w) for w in _words(name)])
 
 
+def chips_named(pattern: str) -> list[str]:
+    """The installed chips that a name or a pattern such as ``alif-*`` means, slowest NPU first; ``all``: every one.
+
+    Raises:
+        UsageError: none; names similar ones.
+    """
+    chips = plugins.chips()
+    names = fnmatch.filter(chips, "*" if pattern == "all" else pattern) or [plugins.chip(pattern).name]
+    return sorted(names, key=lambda name: (chips[name].macs_per_second, name))
+
+
 def _words(name: str) -> list[str]:
     return re.split(r"(\d+)", name)
 
@@ -173,10 +183,11 @@ class _Reader:
         for key in self._data:
             if key not in _KEYS:
                 raise self._error(key, f"unknown key {key!r}; known keys: {', '.join(_KEYS)}")
-        targets = self._table(self._data, "targets")
-        if not targets:
+        targets, chips = self._table(self._data, "targets"), self._table(self._data, "chips")
+        if not targets and not chips:
             raise self._error("targets", 'name a target at least, such as a table [targets."ethos-u55-128"]')
-        space = Space(self._targets(targets), self._schemes(), self._parameters())
+        devices = self._devices(targets, targets_named) | self._devices(chips, chips_named)
+        space = Space(devices, self._schemes(), self._parameters())
         try:
             _ = space.unfit  # judges the values
         except UsageError as error:
@@ -184,12 +195,12 @@ class _Reader:
             raise self._error(key, str(error)) from None
         return space
 
-    def _targets(self, tables: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+    def _devices(self, tables: Mapping[str, Any], named: Callable[[str], list[str]]) -> dict[str, dict[str, list[str]]]:
         targets: dict[str, dict[str, list[str]]] = {}
         for pattern in tables:
             options = self._table(tables, pattern)
             try:
-                names = targets_named(pattern)
+                names = named(pattern)
             except UsageError as error:
                 raise self._error(pattern, str(error)) from None
             for name in names:
@@ -199,7 +210,7 @@ class _Reader:
         return targets
 
     def _require_options(self, target: str, options: Mapping[str, Any]) -> None:
-        valid = option_names(plugins.target(target))
+        valid = option_names(target_of_name(target))
         for key in options:
             if key not in valid:
                 advice = f"its options are {', '.join(valid)}" if valid else "it has none"
