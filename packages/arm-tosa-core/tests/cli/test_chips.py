@@ -162,6 +162,7 @@ def sized(chips: object, acme: Callable[..., None], monkeypatch: pytest.MonkeyPa
         Chip(name="large", title="", target="acme", options={"sram_size": "4M"}, facts=_speed(400)),
         Chip(name="small", title="", target="acme", options={"sram_size": "512K"}, facts=_speed(100)),
         Chip(name="unknown", title="", target="acme"),
+        Chip(name="simulated", title="", target="acme", sold=False),
     ]
     rows = [plugins.ChipProvider(chip.name, "acme-npu", "1.0", chip) for chip in made]
     monkeypatch.setattr(plugins, "chip_providers", lambda: tuple(rows))
@@ -209,7 +210,10 @@ def test_tables_of_chips_have_options(sized: None, folder: Path) -> None:
     (folder / "net.py").write_text(NET)
     (folder / "space.toml").write_text('[chips."*"]\nspeed = ["default", "9"]\n[targets.acme]\n')
     found = ok("sweep", "net.py:make", "--space", "space.toml")["results"]
-    assert [row["chip"] for row in found] == [None, *(name for name in ("unknown", "small", "large") for _ in range(2))]
+    assert [row["chip"] for row in found] == [
+        None,
+        *(name for name in ("simulated", "unknown", "small", "large") for _ in range(2)),
+    ]
     assert [row["options"] for row in found][1:3] == [{}, {"speed": "9"}]
 
 

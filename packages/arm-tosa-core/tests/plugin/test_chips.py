@@ -49,6 +49,7 @@ def test_a_file_is_a_chip(tmp_path: Path) -> None:
         ('[400, "manual"]', "[400]", "npu_mhz is a list .value, source, ...., not .400."),
         ('[400, "manual"]', "400", "npu_mhz is a list .value, source, ...., not 400"),
         ('[400, "manual"]', '[400, "book"]', "npu_mhz of chip 'one' has no source, an address that begins with https"),
+        ('note = "', 'sold = "no"\nnote = "', "sold of chip 'one' is true or false, not 'no'"),
         ('speed = "7"', "speed = 7", "options of chip 'one' are texts"),
     ],
 )

@@ -137,4 +137,5 @@ def _data(chip: Chip) -> dict[str, Any]:
         "options": dict(chip.options),
         "facts": facts,
         "note": chip.note,
+        "sold": chip.sold,
     }

@@ -39,7 +39,8 @@ Evaluate = Annotated[
 Chips = Annotated[
     str | None,
     typer.Option(
-        metavar="NAMES", help="Names from `arm-tosa chips`, separated by commas; alif-* means all of a family; or all."
+        metavar="NAMES",
+        help="Names from `arm-tosa chips`, separated by commas; alif-* means all of a family; or all that are sold.",
     ),
 ]
 Page = Annotated[Path | None, typer.Option("-o", "--output", help="Also write the table as one .html page.")]

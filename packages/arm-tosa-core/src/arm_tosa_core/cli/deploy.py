@@ -85,7 +85,7 @@ def deploy(
     options = parse_options(option, sram_budget=sram)
     if len(compiled) == len(named) and (quantize or calibration or options.keys() - {"config_ini"}):
         raise UsageError(
-            "--quantize, --calibration, --option and --sram are for models that are not compiled yet; but for "
+            "--quantize, --calibration, --chip, --option and --sram are for models that are not compiled yet; but for "
             "--option config_ini=FILE, the configuration file that a .pte was compiled with"
         )
     device = _target(target, by_name.values())

@@ -45,7 +45,7 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """A device that people buy.
+    """A device by its name.
 
     Args:
         name: the argument of ``--chip``; no target has it.
@@ -54,6 +54,7 @@ class Chip:
         options: of the target, as ``--option`` takes them.
         facts: by the keys of ``FACTS``.
         note: what a user must know before relying on figures; a sentence or two.
+        sold: people can buy it; False: a simulator.
 
     Raises:
         UsageError: a field is of another type, the name is no word, a fact is unknown or without a source.
@@ -65,6 +66,7 @@ class Chip:
     options: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, Fact] = field(default_factory=dict)
     note: str = ""
+    sold: bool = True
 
     def __post_init__(self) -> None:
         for key in ("name", "title", "target", "note"):
@@ -72,6 +74,8 @@ class Chip:
                 raise UsageError(f"{key} of a chip is a text, not {getattr(self, key)!r}")
         if not _NAME.fullmatch(self.name):
             raise UsageError(f"the name of a chip is of small letters, digits, '-', '_' and '.', not {self.name!r}")
+        if not isinstance(self.sold, bool):
+            raise UsageError(f"sold of chip {self.name!r} is true or false, not {self.sold!r}")
         if not all(isinstance(word, str) for row in self.options.items() for word in row):
             raise UsageError(f"options of chip {self.name!r} are texts, not {dict(self.options)!r}")
         for key, fact in self.facts.items():

@@ -157,13 +157,16 @@ def targets_named(pattern: str) -> list[str]:
 
 
 def chips_named(pattern: str) -> list[str]:
-    """The installed chips that a name or a pattern such as ``alif-*`` means, slowest NPU first; ``all``: every one.
+    """The installed chips that a name or a pattern such as ``alif-*`` means, slowest NPU first; ``all``: those sold.
 
     Raises:
         UsageError: none; names similar ones.
     """
     chips = plugins.chips()
-    names = fnmatch.filter(chips, "*" if pattern == "all" else pattern) or [plugins.chip(pattern).name]
+    if pattern == "all":
+        names = [name for name, chip in chips.items() if chip.sold]
+    else:
+        names = fnmatch.filter(chips, pattern) or [plugins.chip(pattern).name]
     return sorted(names, key=lambda name: (chips[name].macs_per_second, name))
 
 
