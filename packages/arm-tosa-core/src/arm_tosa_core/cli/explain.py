@@ -55,7 +55,9 @@ def explain(
     if engine is not None:
         raise UsageError(f"--engine is for compiled files, and {model} is a model: compile it first")
     if target is None:
-        raise UsageError("say for which target: --target NAME, one of `arm-tosa targets`")
+        raise UsageError(
+            "say for which target: --target NAME, one of `arm-tosa targets`, or --chip NAME, one of `arm-tosa chips`"
+        )
     spec = compile_spec_for(plugins.target(target), parse_options(option))
     program = prepare(
         load_program(model, trust=trust, shapes=input_shape, values=input_value), spec, quantize, calibration
