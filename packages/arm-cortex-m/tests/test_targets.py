@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -61,6 +62,11 @@ def test_firmware_on_this_machine_agrees_with_the_reference_model(scheme: str, t
     assert {"CONV2D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D", "AVG_POOL2D", "MAX_POOL2D", "RESCALE"} <= operators
     (verified,) = FIRMWARE.verify(tmp_path, [])
     assert (verified.wrong, verified.size) == (0, 10)
+    commands = json.loads((tmp_path / "build" / "compile_commands.json").read_text())
+    built = {Path(each["file"]).name: re.findall(r"-O[0-3s]", each["command"])[-1] for each in commands}
+    assert built["net.c"] == "-Os"
+    if scheme == "int8":
+        assert built["tosa_conv2d_s8.c"] == "-O2", "firmware is for size, but for the functions of operators"
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -20,6 +20,10 @@ _WORKSPACE = """if(TARGET npu_functional_model)
   target_compile_definitions(npu_functional_model PRIVATE NPU_MODEL_WORKSPACE=${MODEL_WORKSPACE})
 endif()
 """
+#: Their loops take a fifth fewer instructions so, and they are a few functions.
+_FAST = """# The functions of operators are built for speed, also where the rest is built for size.
+set_source_files_properties({files} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:MinSizeRel>:-O2>")
+"""
 
 
 def cmake_project(models: Sequence[Model], board: Board, npu: Npu | None) -> dict[str, bytes]:
@@ -37,6 +41,7 @@ def cmake_project(models: Sequence[Model], board: Board, npu: Npu | None) -> dic
                 for file in (*(file for model in models for file in model_files(model)), *processor_files(models))
             ),
             "languages": "C CXX" if npu else "C",
+            "fast": _FAST.format(files=" ".join(fast)) if (fast := processor_files(models)) else "",
             "npu_folder": " npu" if npu else "",
             "npu": npu.build("npu.cmake") if npu else "",
             "unless_heap": _UNLESS_HEAP if npu else ")",
