@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.plugin.target import Compiler, Host, Target
+from arm_tosa_core.plugin.target import Compiler, Host, Reporting, Target
 
 from .cores import BACKEND_ID, CORES
+from .firmware.estimate import CLOCK, compiled, figures
 from .firmware.on_host import run
 from .firmware.processor import SPEC, has_kernel
 from .health import HEALTH
@@ -38,6 +39,12 @@ def _target(name: str) -> Target:
         spec=SPEC,
         description=f"Cortex-{name.removeprefix('cortex-').upper()} ({core.vectors}) without an NPU, in C",
         checks=(has_kernel,),
-        compiler=Compiler(backend_id=BACKEND_ID),
+        compiler=Compiler(
+            compile=lambda tosa, options: compiled(core, tosa, options).payload,
+            compile_in_detail=lambda tosa, options: compiled(core, tosa, options),
+            backend_id=BACKEND_ID,
+            options=(CLOCK,),
+        ),
         host=Host(run=run, health=HEALTH, firmware="arm_cortex_m.firmware:FIRMWARE"),
+        report=Reporting(estimate=lambda tosa: figures(core, tosa)),
     )

@@ -33,6 +33,11 @@ def _rows(figures: Figures) -> Iterator[tuple[str, str]]:
     beside = ", without the CPU" if figures.on_cpu else ""
     if figures.cycles is not None:
         yield figures.cycles_title, f"{figures.cycles:,.0f}{beside}"
+    if figures.instructions is not None:
+        yield (
+            f"instructions, estimated by the {figures.estimated_by or 'compiler'}",
+            f"{figures.instructions:,.0f}{beside}",
+        )
     if figures.inferences_per_second is not None and figures.clock_hz is not None and not figures.on_cpu:
         clock = f"at {figures.clock_hz / 1e6:,g} MHz"
         yield "milliseconds, estimated", f"{figures.ms:,.3f} {clock}"
@@ -46,7 +51,8 @@ def _rows(figures: Figures) -> Iterator[tuple[str, str]]:
     if figures.traffic:
         yield moved, figures.traffic
     if figures.flash_bytes is not None:
-        yield "flash", kib(figures.flash_bytes) + (": weights and commands" if figures.flash_bytes else "")
+        parts = ": weights and commands" if figures.instructions is None else ": constants, without code"
+        yield "flash", kib(figures.flash_bytes) + (parts if figures.flash_bytes else "")
     yield "file", f"{figures.file_bytes:,} bytes"
     yield "time to compile", f"{figures.seconds:,.2f} s"
 

@@ -63,7 +63,8 @@ def notes_of(results: Sequence[Result]) -> list[str]:
         if isinstance(result.outcome, Evaluation):
             figures, target = result.outcome.figures, result.point.target
             if figures.estimated_by:
-                notes[f"{target}: latency and DRAM are estimated by the {figures.estimated_by}"] = None
+                what = "latency and DRAM are" if figures.instructions is None else "latency is"
+                notes[f"{target}: {what} estimated by the {figures.estimated_by}"] = None
             notes |= {f"{target}: {note}": None for note in figures.notes}
     return list(notes)
 

@@ -300,10 +300,15 @@ class TargetCompileSpec(ArmCompileSpec):
         from ..plugin.entry_points import target
 
         made = target(self.name)
-        compile_ = made.compiler.compile
-        if compile_ is None or not self.options:
+        compiler = made.compiler
+        if not self.options:
             return made
-        compiler = replace(made.compiler, compile=lambda tosa, options: compile_(tosa, {**self.options, **options}))
+        if (compile_ := compiler.compile) is not None:
+            compiler = replace(compiler, compile=lambda tosa, options: compile_(tosa, {**self.options, **options}))
+        if (detail := compiler.compile_in_detail) is not None:
+            compiler = replace(
+                compiler, compile_in_detail=lambda tosa, options: detail(tosa, {**self.options, **options})
+            )
         return replace(made, compiler=compiler)
 
     def _options(self) -> dict[str, Any]:

@@ -44,6 +44,7 @@ class Figures:
         macs: multiplications and accumulations of an inference.
         mac_utilisation: these, as a part of those that the device could do in the cycles, 0 to 1.
         moved: bytes of an inference between the device's core and memories, by memory and kind.
+        instructions: of one inference, estimated, of targets that are processors.
     """
 
     delegated: int | None
@@ -68,6 +69,7 @@ class Figures:
     macs: int | None = None
     mac_utilisation: float | None = None
     moved: tuple[Moved, ...] = ()
+    instructions: float | None = None
 
     @property
     def cycles_title(self) -> str:
@@ -173,6 +175,7 @@ def added_up(
         macs=macs,
         mac_utilisation=macs / (cycles * rate) if macs and cycles and rate else None,
         moved=moved_of(row for said in compiled for row in said.moved),
+        instructions=joined("instructions", sum),
     )
 
 

@@ -244,12 +244,12 @@ class Reporting:
 
     Args:
         estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles`` of an
-            inference, ``clock_hz`` and ``macs_per_cycle`` of the device, what an inference reads from DRAM and writes
-            there, ``dram_read_kib`` and ``dram_written_kib``, and of the memories in use ``sram_kib``, ``dram_kib`` and
-            ``flash_kib``. Parts of these: ``tensors_kib``, the peak of tensors in SRAM; ``cache_kib``,
-            SRAM set aside as a cache of DRAM; and weights and commands by where they lie, ``constants_in_sram_kib``,
-            ``constants_in_dram_kib`` or ``constants_in_flash_kib``. Those that it does not know are left out. None: it
-            predicts nothing.
+            inference, ``clock_hz`` and ``macs_per_cycle`` of the device, ``instructions`` of a processor, what an
+            inference reads from DRAM and writes there, ``dram_read_kib`` and ``dram_written_kib``, and of the memories
+            in use ``sram_kib``, ``dram_kib`` and ``flash_kib``. Parts of these: ``tensors_kib``, the peak of tensors in
+            SRAM; ``cache_kib``, SRAM set aside as a cache of DRAM; and weights and commands by where they lie,
+            ``constants_in_sram_kib``, ``constants_in_dram_kib`` or ``constants_in_flash_kib``. Those that it does not
+            know are left out. None: it predicts nothing.
         timing: how long a payload takes on the device, as a model estimates it. The TOSA graph that the payload was
             compiled from, if given, lets it tell operators, their source lines and the compiler's own figures.
         extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.

@@ -1,0 +1,172 @@
+"""What a step on the processor is made of: how often its loops run, of which its instructions are a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .kernels.kernel import element_operations
+from .model import Called, Operator
+
+Counts = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """How many numbers the variants of a kernel take at once.
+
+    Args:
+        sums: products of int8.
+        rows: places of a convolution beside one another.
+        results: sums that are scaled to results.
+        bytes: numbers that are copied or compared.
+    """
+
+    sums: int
+    rows: int
+    results: int
+    bytes: int
+
+
+_LANES = {"Helium": _Lanes(16, 3, 4, 16), "DSP extension": _Lanes(4, 4, 1, 4)}
+VECTORS = tuple(_LANES)
+#: Attributes by which the text of an operator's kernel differs.
+_WAYS = {"by channels": ("per_channel", True), "rounded twice": ("rounding_mode", "DOUBLE_ROUND")}
+
+
+def form_and_counts(step: Called | Operator, vectors: str) -> tuple[str, Counts]:
+    """The form of a step's loops, a name, and how often each of them runs; the last count is 1, for the call.
+
+    Args:
+        vectors: of the core.
+    """
+    if isinstance(step, Operator):
+        op = step.op
+        how = [text for text, (attribute, value) in _WAYS.items() if op.attrs.get(attribute) == value]
+        how += ["with padding"] if any(op.attrs.get("pad", ())) else []
+        name = " ".join([f"{op.name} of {op.inputs[0].dtype.bits} to {op.output.dtype.bits} bits", *how])
+        return name, (element_operations(op), op.output.size, 1)
+    function = step.call.function
+    return _COUNTS[function](function, _Fields(step.call.fields), _LANES[vectors])
+
+
+class _Fields:
+    """The numbers among the fields of a call."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> int:
+        return int(self._fields[name])
+
+    def pool(self, name: str) -> int:
+        return int(self._fields[f"pool.{name}"])
+
+
+def _conv2d(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    places = call.batches * call.out_height * call.out_width
+    channels, line = call.out_channels, call.kernel_width * call.channels
+    depth = _up(call.kernel_height * line, lanes.sums)
+    blocks = _up(channels, lanes.results)
+    whole, rest = (_up(places, 3), 0) if lanes.rows == 3 and places >= 3 else divmod(places, lanes.rows)
+    products = whole * blocks * depth, whole * blocks, rest * blocks * depth, rest * blocks
+    direct = call.kernel_height == call.kernel_width == call.stride_y == call.stride_x == 1 and (
+        (call.height, call.width) == (call.out_height, call.out_width)
+    )
+    gathered = (0, 0, 0, 0) if direct else _gathered(call, lanes, line)
+    widened = whole * lanes.rows * depth if lanes.rows == 4 else 0 if direct else _up(places, 9) * blocks
+    return function, (*products, *gathered, widened, places, 1)
+
+
+def _gathered(call: _Fields, lanes: _Lanes, line: int) -> Counts:
+    """Lines that are copied as they are, and numbers of those that are not, because the kernel reaches beyond."""
+    reach = (call.kernel_width - 1) * call.dilation_x
+    starts = [x * call.stride_x - call.pad_left for x in range(call.out_width)]
+    inside = sum(call.dilation_x == 1 and start >= 0 and start + reach < call.width for start in starts)
+    lines = call.batches * call.out_height * call.kernel_height
+    apart = lines * (call.out_width - inside) * call.kernel_width
+    copies = _up(line, lanes.bytes), _up(call.channels, lanes.bytes)
+    return lines * inside, lines * inside * copies[0], apart, apart * copies[1]
+
+
+def _depthwise(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    taps, lines = call.kernel_height * call.kernel_width, call.batches * call.out_height
+    if lanes.sums == 16:
+        blocks = _up(call.channels, 16)
+        vectors = lines * blocks * _up(call.out_width, call.places)
+    else:
+        blocks = _up(call.channels, 4)
+        vectors = lines * blocks * _up(call.out_width, 2)
+    rows = (call.out_height - 1) * call.stride_y + (call.kernel_height - 1) * call.dilation_y + 1
+    width = (call.out_width - 1) * call.stride_x + (call.kernel_width - 1) * call.dilation_x + 1
+    placed = call.batches * min(rows, call.height + call.kernel_height)
+    form = f"{function} of 3 x 3" if (call.kernel_height, call.kernel_width) == (3, 3) else function
+    numbers = _up(width * call.channels, lanes.bytes)
+    return form, (vectors * taps, vectors, lines * blocks, placed * numbers, placed, lines * taps, 1)
+
+
+def _matmul(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    depth = _up(call.depth, lanes.sums)
+    if lanes.sums == 16:
+        threes, ones = divmod(call.height, 3)
+        blocks = _up(call.width, 4)
+        turned = call.depth * _up(call.width, 8), call.depth * blocks * (call.a_zero_point != 0)
+        products = (threes * blocks * depth, threes * blocks, ones * blocks * depth, ones * blocks)
+    else:
+        fours, ones = call.width - call.width % 4, call.width % 4
+        turned = call.depth * call.width, 0
+        products = call.height * fours * depth, call.height * fours, call.height * ones * call.depth, call.height * ones
+    each = (*turned, *products, call.height * _up(call.depth, lanes.bytes) * (call.b_zero_point != 0), call.height, 1)
+    return function, (*(call.batches * count for count in each), 1)
+
+
+def _binary(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    form = function if call.operation == 0 else f"{function} of others than sums"
+    return form, (call.outer * _up(call.inner, lanes.results), call.outer, 1)
+
+
+def _table(function: str, call: _Fields, _: _Lanes) -> tuple[str, Counts]:
+    return function, (call.count, 1)
+
+
+def _pool(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    places = call.pool("batches") * call.pool("out_height") * call.pool("out_width")
+    taps, channels = call.pool("kernel_height") * call.pool("kernel_width"), call.pool("channels")
+    blocks = _up(channels, lanes.bytes)
+    return function, (places * blocks * taps, places * taps, places * blocks, places * channels, places, 1)
+
+
+def _reduce(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    if call.inner == 1:
+        numbers = call.outer * call.length
+        return f"{function} of rows", (call.outer * _up(call.length, lanes.bytes), numbers, call.outer, 1)
+    blocks = call.outer * _up(call.inner, lanes.bytes if function == "tosa_extreme_s8" else lanes.results)
+    return function, (blocks * call.length, call.outer * call.inner * call.length, blocks, call.outer, 1)
+
+
+def _transpose(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    rows, columns = sorted((call.rows, call.columns))
+    if call.run == 1:
+        numbers = call.outer * rows * columns
+        return function, (call.outer * rows * _up(columns, 8), numbers, call.outer * columns, call.outer, 1)
+    runs = call.outer * rows * columns
+    return f"{function} of runs", (runs * _up(call.run, lanes.bytes), runs, call.outer, 1)
+
+
+def _up(count: int, at_once: int) -> int:
+    return -(-count // at_once)
+
+
+_COUNTS: Mapping[str, Callable[[str, _Fields, _Lanes], tuple[str, Counts]]] = {
+    "tosa_avg_pool2d_s8": _pool,
+    "tosa_binary_s8": _binary,
+    "tosa_conv2d_s8": _conv2d,
+    "tosa_depthwise_conv2d_s8": _depthwise,
+    "tosa_extreme_s8": _reduce,
+    "tosa_matmul_s8": _matmul,
+    "tosa_max_pool2d_s8": _pool,
+    "tosa_sum_s8": _reduce,
+    "tosa_table_s8": _table,
+    "tosa_transpose_s8": _transpose,
+}
