@@ -46,7 +46,7 @@ _TICK, _LARGE = 40, 10_000
 MEASURED = ("cortex-m55", "cortex-m4")
 #: Of tests/models, those that fit the machines, and how they are quantized.
 NETWORKS = {
-    "int8": ("conformer", "convnext", "digits", "llama", "lstm", "shufflenet_v2", "swin", "wav2letter", "whisper_decoder"),
+    "int8": ("conformer", "convnext", "digits", "llama", "lstm", "shufflenet_v2", "swin", "wav2letter"),
     "int16x8": ("conformer", "convnext", "digits", "lstm", "shufflenet_v2"),
 }
 #: Those that only judge: MLPerf Tiny's.
