@@ -51,30 +51,34 @@ def with_states(graph: Graph, one: Operator) -> tuple[Graph, Operator, dict[str,
     graph = replace(graph, tensors=[*graph.tensors, *after])
     outputs = (*one.outputs, *range(start, start + len(after)))
     attributes = dict(one.attributes)
-    if (q := kept[0].quantization) is not None and graph.tensors[one.inputs[0]].quantization is not None:
+    ends = [graph.tensors[place].quantization for place in (one.inputs[0], one.outputs[0])]
+    quantized = [q is not None for q in (*ends, *(state.quantization for state in kept))]
+    if any(quantized) and not all(quantized):
+        raise UsageError(f"{one.kind} {name!r}: of its input, result and state some have a scale, and others have none")
+    if (q := kept[0].quantization) is not None:
         if one.kind != "SVDF" and q != graph.tensors[one.outputs[0]].quantization:
             raise UsageError(f"{one.kind} {name!r}: its state and its result have different scales or zero points")
         if one.kind == "SVDF" and kept[0].dtype != torch.int16:
             raise UsageError(
                 f"{one.kind} {name!r}: its state has {kept[0].dtype}, which LiteRT does not read. Use int16"
             )
+        attributes["states"] = [_steps(state) for state in kept]
         if one.kind != "SVDF":
-            attributes["step"] = _step(graph.tensors[one.inputs[2]], kept[0])
-        attributes["states"] = [_steps(state, f"{one.kind} {name!r}") for state in kept]
+            attributes["step"] = _step(graph.tensors[one.inputs[2]], q, f"{one.kind} {name!r}")
     writes = {state.name: new.name for state, new in zip(kept, after, strict=True)}
     return graph, replace(one, outputs=outputs, attributes=attributes), writes
 
 
-def _steps(state: Tensor, subject: str) -> tuple[float, int, torch.dtype]:
-    if state.quantization is None:
-        raise UsageError(f"{subject}: a state of it has no scale")
+def _steps(state: Tensor) -> tuple[float, int, torch.dtype]:
+    assert state.quantization is not None
     return state.quantization.scales[0], state.quantization.zeros[0], state.dtype
 
 
-def _step(weights: Tensor, hidden: Tensor) -> float:
+def _step(weights: Tensor, of_hidden: Quantization, subject: str) -> float:
     """The finest step, from that of gates on, at which no product with the hidden state is too large for 16 bits."""
-    q, of_hidden = weights.quantization, hidden.quantization
-    assert weights.constant is not None and q is not None and of_hidden is not None
+    q = weights.quantization
+    if weights.constant is None or q is None:
+        raise UsageError(f"{subject}: its weights have no scale")
     rows = (weights.constant.double() - torch.tensor(q.zeros).unsqueeze(1)).abs().sum(1) * torch.tensor(q.scales)
     largest = max(abs(end - of_hidden.zeros[0]) for end in (of_hidden.low, of_hidden.high)) * of_hidden.scales[0]
     step = GATE
