@@ -73,6 +73,9 @@ def main(sources: Path) -> None:
     installed = {row["name"] for row in json.loads(command("arm-tosa", "targets", "--json"))}
     check(installed >= TARGETS.keys(), f"{', '.join(TARGETS)} are among {len(installed)} installed targets")
 
+    chips = {row["name"] for row in json.loads(command("arm-tosa", "chips", "--json"))}
+    check(chips >= {"alif-e7-hp", "st-stm32h743"}, f"{len(chips)} chips are installed")
+
     Path("net.py").write_text(MODEL, encoding="utf-8")
     sys.path.insert(0, str(Path.cwd()))
     net, (x,) = importlib.import_module("net").make()

@@ -170,7 +170,7 @@ def test_two_chips_of_one_name_are_an_error_that_names_both(install: Install) ->
     for distribution, name in (("chip-a", "same"), ("chip-b", "same"), ("chip-c", "other")):
         install(distribution, CHIP.format(name=name, target="npu"), group=plugins.CHIPS, chips=":make")
     assert list(plugins.chips()) == ["other"]
-    with pytest.raises(PluginError, match="chip-a 1.5 and chip-b 1.5 both provide the chip 'same'"):
+    with pytest.raises(PluginError, match="the chip 'same': chip-a 1.5 and chip-b 1.5; uninstall one"):
         plugins.chip("same")
 
 

@@ -92,9 +92,8 @@ def chips(
     if name is not None:
         return _facts(plugins.chip(name))
     rows = plugins.chip_providers()
-    for row in rows:
-        if not isinstance(row.chip, Chip):
-            say(f"warning: {row.chip}; its chips were left out")
+    for text in dict.fromkeys(str(row.chip) for row in rows if not isinstance(row.chip, Chip)):
+        say(f"warning: {text}; it was left out")
     known = [(row.chip, f"{row.distribution} {row.version}") for row in rows if isinstance(row.chip, Chip)]
 
     def show(console: Console) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 
@@ -11,9 +12,10 @@ from rich.console import Console
 
 from ..plugin import entry_points as plugins
 from ..plugin.chip import Chip
+from ..plugin.guard import PluginError
 from ..plugin.health import TIMEOUT_S, Finding, HealthCheck, KnownVersions, distribution, first_line, tool, version
 from ..plugin.target import Target
-from ..support.errors import ArmTosaError, ToolError
+from ..support.errors import ToolError, UsageError
 from ..support.external_tools import run_tool
 from ..support.install_advice import from_index
 from ..support.runtime_package import RUNTIME, remedy
@@ -108,11 +110,12 @@ def _chips() -> Finding:
         try:
             if not isinstance(row.chip, Chip):
                 raise row.chip
-            spec_of_name(row.name, {})
-        except ArmTosaError as error:
-            bad.append(f"{row.name} of {row.distribution} {row.version}: {error}")
+            with suppress(ToolError):  # it has a line of its own
+                spec_of_name(row.name, {})
+        except (PluginError, UsageError) as error:
+            bad.append(str(error) if isinstance(error, PluginError) else f"chip {row.name!r}: {error}")
     if bad:
-        return Finding("chips", "broken", "; ".join(bad), "--chip", "uninstall or repair the plugin")
+        return Finding("chips", "broken", "; ".join(dict.fromkeys(bad)), "--chip", "uninstall or repair the plugin")
     return Finding("chips", "ok", f"{len(plugins.chips())} chips", "--chip")
 
 

@@ -121,7 +121,8 @@ def chip_providers() -> tuple[ChipProvider, ...]:
     for index, row in enumerate(rows):
         if counts[row.name] > 1 and isinstance(row.chip, Chip):
             places = " and ".join(f"{other.distribution} {other.version}" for other in rows if other.name == row.name)
-            rows[index] = row._replace(chip=PluginError(f"{places} both provide the chip {row.name!r}"))
+            text = f"two plugins provide the chip {row.name!r}: {places}; uninstall one of them"
+            rows[index] = row._replace(chip=PluginError(text))
     return tuple(sorted(rows, key=lambda row: row[:3]))
 
 
