@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,3 +177,31 @@ def test_importing_loads_neither_torch_nor_vela() -> None:
 def test_a_quantizer_says_what_is_kept_in_16_bits() -> None:
     assert EthosUQuantizer(EthosUCompileSpec("ethos-u55-128"), wide="none").wide == "none"
     assert EthosUQuantizer(EthosUCompileSpec("ethos-u55-128")).wide == "residuals"
+
+
+@pytest.mark.parametrize(
+    ("options", "taken"),
+    [
+        ({"memory_mode": "Sram_Only", "system_config": "Ethos_U55_Deep_Embedded"}, True),
+        ({"config_ini": "arm-ethosu/chips.ini", "system_config": "Alif_HP", "sram_size": 1 << 20}, True),
+        ({"config_ini": "Arm/vela.ini", "memory_mode": "Sram_Only"}, True),
+        ({"config_ini": "OWN", "system_config": "Mine"}, False),
+        ({"config_ini": "/etc/passwd"}, False),
+        ({"config_ini": "../chips.ini", "memory_mode": "Sram_Only"}, False),
+        ({"config_ini": ["Arm/vela.ini"]}, False),
+        ({"system_config": "Mine"}, False),
+        ({"sram_size": -1}, False),
+        ({"schedule": "fast"}, False),
+    ],
+)
+def test_the_spec_of_a_program_reads_no_file_that_its_file_names(
+    options: dict[str, Any], taken: bool, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.ini"
+    own.write_text(locate(None).read_text().replace("Ethos_U55_Deep_Embedded", "Mine"))
+    given = {key: str(own) if value == "OWN" else value for key, value in options.items()}
+    of_program = EthosUCompileSpec("ethos-u55-128").target().compiler.of_program
+    assert of_program is not None
+    wanted = EthosUCompileSpec("ethos-u55-128", **options) if taken else EthosUCompileSpec("ethos-u55-128")
+    others = {"target": "ethos-u55-32", "timeout": "x", "external_block_placements": {"cmd_data": "f"}, "spec": [1]}
+    assert of_program({**others, **given}) == wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -31,6 +32,8 @@ DEFAULT_TIMEOUT = 1800.0
 SCHEDULES = ("vela", "deep")
 #: Orders of weights that several methods share; the first is the default.
 WEIGHT_ORDERS = ("vela", "shared")
+#: Options in a program's file that say how it was compiled, and name no file of this machine but one that is known.
+_OF_PROGRAM = ("system_config", "memory_mode", "config_ini", "schedule", "weight_order", "sram_budget", "sram_size")
 
 
 class EthosUCompileSpec(ArmCompileSpec):
@@ -136,7 +139,8 @@ class EthosUCompileSpec(ArmCompileSpec):
             self.weight_order,
             self.external_block_placements.to_block_placements(),
         )
-        return ethos_u_target(self.accelerator, calls, Estimate(options), partial(EthosUCompileSpec, self.accelerator))
+        specs = (partial(EthosUCompileSpec, self.accelerator), partial(EthosUCompileSpec.of_program, self.accelerator))
+        return ethos_u_target(self.accelerator, calls, Estimate(options), *specs)
 
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {
@@ -165,6 +169,19 @@ class EthosUCompileSpec(ArmCompileSpec):
 
     def _depends_on(self) -> dict[str, Any]:
         return {"config": str(locate(self.config_ini))} if self.config_ini == CHIPS_INI else {}
+
+    @classmethod
+    def of_program(cls, accelerator: str, options: Mapping[str, Any]) -> Self:
+        """The spec of a program by the options in its file.
+
+        The file may come from elsewhere: it names no configuration file but those of Vela and of this package. Where it
+        does, or says something else that is not known here, the spec is the default.
+        """
+        known = {key: options[key] for key in _OF_PROGRAM if isinstance(options.get(key), str | int)}
+        if is_own(options.get("config_ini", DEFAULT_INI)):
+            with suppress(UsageError):
+                return cls(accelerator, **known)
+        return cls(accelerator)
 
     @classmethod
     def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:

@@ -45,7 +45,11 @@ def _preferences(family: Family) -> Preferences:
 
 
 def ethos_u_target(
-    accelerator: str, calls: VelaCalls, choices: Estimate, compile_spec: Callable[..., ArmCompileSpec]
+    accelerator: str,
+    calls: VelaCalls,
+    choices: Estimate,
+    compile_spec: Callable[..., ArmCompileSpec],
+    of_program: Callable[[Mapping[str, Any]], ArmCompileSpec],
 ) -> Target:
     """The target for one accelerator.
 
@@ -68,6 +72,7 @@ def ethos_u_target(
             backend_id="EthosUBackend",
             backend="arm_ethosu.backend:EthosUBackend",
             compile_spec=compile_spec,
+            of_program=of_program,
             warm_up=_warm_up,
             ports=_ports,
             with_names=calls.with_names,

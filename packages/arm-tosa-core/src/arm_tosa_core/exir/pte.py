@@ -13,6 +13,7 @@ from ..support import foreign
 from ..support.errors import UsageError
 from .data_file import read_data_file
 from .pte_schema import read_tables
+from .target_options import checked_spec
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def delegates(pte: bytes) -> list[Delegate]:
 
 
 def target_of(delegate: Delegate) -> Target:
-    """The installed target that a delegate was compiled for.
+    """The installed target that a delegate was compiled for, with the options of its file, as far as it trusts them.
 
     Raises:
         UsageError: the compile specs do not say which, or it is not installed.
@@ -153,7 +154,9 @@ def target_of(delegate: Delegate) -> Target:
             f"delegate {delegate.index} is for {delegate.backend_id}, and its compile specs do not say which target "
             f"of {', '.join(known) or 'none installed'} that is"
         )
-    return chosen[0]
+    (target,) = chosen
+    of_program = target.compiler.of_program
+    return target if of_program is None else checked_spec(of_program(delegate.options), target).target()
 
 
 def _input(value: Any) -> InputTensor | None:

@@ -187,6 +187,8 @@ class Compiler:
         backend: where its class is, as in an entry point: ``"module:Class"``. Empty: one of the general kind is made.
         options: names of the options that ``compile`` knows; users give no others. A ``compile_spec`` has its own.
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
+        of_program: the compile spec of a program by the options in its file, which may come from elsewhere: it reads no
+            file of this machine, and what is not known here is as by default. For estimates of what was compiled.
         warm_up: starts processes for ``compile`` and returns at once; called before a program is lowered.
         sizes: joins the payloads of one program at the most of every symbol and at other values (at least one) to one
             payload that runs at all values within the bounds. None: sizes are fixed.
@@ -206,6 +208,7 @@ class Compiler:
     backend: str = ""
     options: Collection[str] = ()
     compile_spec: Callable[..., CompileSpec] | None = None
+    of_program: Callable[[Mapping[str, Any]], CompileSpec] | None = None
     warm_up: Callable[[], None] | None = None
     sizes: Callable[[bytes, Sequence[Symbol], Sequence[tuple[Mapping[str, int], bytes]]], bytes] | None = None
     ports: Callable[[bytes], tuple[Sequence[Port], Sequence[Port]]] | None = None
