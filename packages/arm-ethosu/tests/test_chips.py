@@ -14,6 +14,7 @@ from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.chips import chips
 from arm_ethosu.vela_ini import CHIPS_INI, DEFAULT_INI, VelaIni, is_own, locate
+from arm_tosa_core.exir.pte import Delegate, target_of
 from arm_tosa_core.plugin.chip import Chip
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.support.memory_size import size_of
@@ -87,3 +88,18 @@ def test_a_program_for_a_chip_is_known_again_elsewhere() -> None:
     assert json.loads(shipped["options"])["config_ini"] == CHIPS_INI
     assert EthosUCompileSpec.from_list(spec.to_list()) == spec
     assert spec._depends_on() == {"config": str(locate(CHIPS_INI))}, "so that another file is not taken from the cache"
+
+
+@pytest.mark.parametrize(
+    "spec", [spec_of(CHIPS["himax-we2"]), EthosUCompileSpec("ethos-u55-64", "Ethos_U55_Deep_Embedded")]
+)
+def test_a_program_is_timed_as_it_was_compiled(spec: EthosUCompileSpec) -> None:
+    """And not with the defaults of its target."""
+    compile_ = spec.target().compiler.compile
+    assert compile_ is not None
+    payload = compile_(flatbuffer(), {})
+    stored = tuple((item.key, bytes(item.value)) for item in spec.to_list())
+    timing = target_of(Delegate("EthosUBackend", payload, 0, "forward", stored)).report.timing
+    assert timing is not None
+    assert timing(payload, None).system == f"{spec.system_config}, Shared_Sram"
+    assert timing(payload, None).clock == {"Himax_WE2": 400e6}.get(spec.system_config, 200e6)

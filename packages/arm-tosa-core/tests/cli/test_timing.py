@@ -99,25 +99,6 @@ def test_verify_shows_the_estimate(folder: Path, timed: None) -> None:
     assert data["graphs"][0]["agrees"] and data["timing"][0]["what"] == "g.tosa"
 
 
-@pytest.mark.parametrize(
-    ("words", "system"),
-    [
-        (["--chip", "himax-we2"], "Himax_WE2, Shared_Sram"),
-        (
-            ["-t", "ethos-u55-64", "--option", "system_config=Ethos_U55_Deep_Embedded"],
-            "Ethos_U55_Deep_Embedded, Shared",
-        ),
-    ],
-)
-def test_a_program_is_timed_as_it_was_compiled(words: list[str], system: str, folder: Path) -> None:
-    """And not with the defaults of its target."""
-    pytest.importorskip("arm_ethosu", reason="it has a timing model: install arm-ethosu")
-    pytest.importorskip("arm_runtime", reason="arm-runtime-cpp is not installed")
-    ok("compile", "models.py:picture", *words, "--quantize", "int8", "-o", "net.pte", "--artifacts", "made")
-    (report,) = ok("verify", "net.pte", "--tosa", "made", "--details")["timing"]
-    assert report["system"].startswith(system)
-
-
 def test_a_target_without_a_timing_model_says_so(folder: Path) -> None:
     graph(folder / "g.tosa")
     compiled = ("compile", "models.py:whole", "--target", "tosa", "-o", "net.tosa")
