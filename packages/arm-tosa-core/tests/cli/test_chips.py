@@ -161,6 +161,7 @@ def sized(chips: object, acme: Callable[..., None], monkeypatch: pytest.MonkeyPa
     made = [
         Chip(name="large", title="", target="acme", options={"sram_size": "4M"}, facts=_speed(400)),
         Chip(name="small", title="", target="acme", options={"sram_size": "512K"}, facts=_speed(100)),
+        Chip(name="twin", title="", target="acme", options={"sram_size": "2M"}, facts=_speed(400)),
         Chip(name="unknown", title="", target="acme"),
         Chip(name="simulated", title="", target="acme", sold=False),
     ]
@@ -179,12 +180,12 @@ def test_a_sweep_says_which_chip_does(sized: None, folder: Path) -> None:
     (folder / "net.py").write_text(NET)
     words = ("sweep", "net.py:make", "--chips", "all", "--latency", "100ms", "--sram", "1M")
     found = ok(*words)
-    assert [row["chip"] for row in found["results"]] == ["unknown", "small", "large"]
-    assert [row["options"] for row in found["results"]] == [{}, {}, {"sram_size": "1M"}]
+    assert [row["chip"] for row in found["results"]] == ["unknown", "small", "large", "twin"]
+    assert [row["options"] for row in found["results"]] == [{}, {}, {"sram_size": "1M"}, {"sram_size": "1M"}]
     assert found["chosen"]["chip"] == "unknown" and "--chip unknown" in found["chosen"]["command"]
-    assert (
-        "The cheapest that meets the limits is large int8 sram_size=1M" in run(*words[:3], "large", *words[4:]).stdout
-    )
+    shown = run(*words[:3], "large,twin", *words[4:]).stdout
+    assert "The cheapest that meets the limits is large int8 sram_size=1M" in shown
+    assert "It is the same on twin." in shown
 
 
 @pytest.mark.parametrize(
@@ -212,7 +213,7 @@ def test_tables_of_chips_have_options(sized: None, folder: Path) -> None:
     found = ok("sweep", "net.py:make", "--space", "space.toml")["results"]
     assert [row["chip"] for row in found] == [
         None,
-        *(name for name in ("simulated", "unknown", "small", "large") for _ in range(2)),
+        *(name for name in ("simulated", "unknown", "small", "large", "twin") for _ in range(2)),
     ]
     assert [row["options"] for row in found][1:3] == [{}, {"speed": "9"}]
 

@@ -177,7 +177,7 @@ def _result(
     known = [result for result in results if isinstance(result.outcome, Evaluation)]
     title = f"Pareto front: {len(best.front)} of {len(known)} points"
     heads, rows = rows_of(best.front)
-    verdict = _verdict(best, limits, sources)
+    verdict = _verdict(best, limits, sources, results)
     failed = [_failure(group) for group in best.failures]
     noted = notes_of(known)
     if output is not None:
@@ -213,13 +213,15 @@ def _failure(group: Sequence[PointResult]) -> str:
     return f"{len(group)} points failed, such as {first.point}: {first.outcome.line}"
 
 
-def _verdict(best: Answer, limits: Limits, sources: FileSources) -> list[str]:
+def _verdict(best: Answer, limits: Limits, sources: FileSources, results: Sequence[PointResult]) -> list[str]:
     """The answer in words."""
     if not limits:
         return ["Each row's command: --json, or -o FILE.html"] if best.front else []
     if best.chosen is not None:
         point = best.chosen.point
-        return [f"The cheapest that meets the limits is {point}:", f"  {command_of(point, sources)}"]
+        alike = [r.point.target for r in results if r.point.work == point.work and r.point.target != point.target]
+        also = [f"It is the same on {', '.join(alike)}."] if alike else []
+        return [f"The cheapest that meets the limits is {point}:", f"  {command_of(point, sources)}", *also]
     if best.nearest is None:
         return ["Impossible: nothing could be compiled."]
     missed = "; ".join(f"{miss.limit} is {miss.text}" for miss in best.missed)
