@@ -60,6 +60,16 @@ def test_the_clock_is_an_option(option: dict[str, str], megahertz: float) -> Non
     assert made.instructions and f"at {megahertz} MHz" in made.notes[0]
 
 
+def test_a_model_that_is_larger_than_the_chip_is_refused() -> None:
+    core, taken = CORES["cortex-m4"], figures(CORES["cortex-m4"], tosa())["sram_kib"]
+    assert compiled(core, tosa(), {"sram_size": str(round(taken * 1024))}).figures["sram_kib"] == taken
+    for size in (str(round(taken * 1024) - 1), "1K"):
+        with pytest.raises(UsageError, match=rf"sram_size={size} is missed: .* take {taken:,.1f} KiB of SRAM"):
+            compiled(core, tosa(), {"sram_size": size})
+    with pytest.raises(UsageError, match="sram_size must be a size such as 512K"):
+        compiled(core, tosa(), {"sram_size": "much"})
+
+
 @pytest.mark.parametrize("text", ["fast", "0", "-5", "nan", "1e9"])
 def test_a_clock_is_a_number(text: str) -> None:
     with pytest.raises(UsageError, match="clock_mhz of target 'cortex-m4' is a number of MHz"):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from arm_tosa_core.plugin.target import Compiled, CompiledLayer, LiveTensor
 from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.support.memory_size import size_of
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.loader import load
@@ -24,6 +25,8 @@ from .step_counts import form_and_counts
 ESTIMATED_BY = "table of instructions"
 #: The option for the clock of a user's chip, MHz.
 CLOCK = "clock_mhz"
+#: The option for the SRAM of a user's chip, such as 256K.
+SRAM = "sram_size"
 _TABLE = Path(__file__).with_name("step_costs.json")
 _OTHERS = "others"
 _DEPTHWISE = ("DEPTHWISE_CONV2D",)
@@ -35,7 +38,7 @@ def compiled(core: Core, tosa: bytes, options: Mapping[str, str]) -> Compiled:
     """The flatbuffer, which is the payload itself, and the estimate.
 
     Raises:
-        UsageError: the clock is no number of MHz.
+        UsageError: the clock is no number of MHz, the size of SRAM is none, or the model takes more.
     """
     graph = load(tosa)
     model = model_of_graph(graph, core.name)
@@ -49,6 +52,7 @@ def compiled(core: Core, tosa: bytes, options: Mapping[str, str]) -> Compiled:
         "clock_hz": clock,
         **_memory(in_memory, model),
     }
+    _require_room(figures["sram_kib"], options)
     where = "yours" if CLOCK in options else f"that of {core.chip}; for another: --option {CLOCK}=NUMBER"
     note = (
         f"cycles are estimated from the instructions of each kernel, where memory has no waits, at {clock / 1e6:g} MHz "
@@ -104,6 +108,13 @@ def _clock(core: Core, options: Mapping[str, str]) -> float:
     if not 0 < clock < 1e5:
         raise UsageError(f"option {CLOCK} of target {core.name!r} is a number of MHz, such as 160, not {text!r}")
     return clock * 1e6
+
+
+def _require_room(taken_kib: float, options: Mapping[str, str]) -> None:
+    if SRAM in options and taken_kib * _KIB > size_of(options[SRAM], SRAM):
+        raise UsageError(
+            f"{SRAM}={options[SRAM]} is missed: tensors, with inputs and outputs, take {taken_kib:,.1f} KiB of SRAM"
+        )
 
 
 def _memory(in_memory: list[LiveTensor], model: Model) -> dict[str, float]:

@@ -17,6 +17,7 @@ from typing import Any
 from ..accuracy.scheme import ALIASES, SCHEMES
 from ..exir.target_options import option_names, spec_of_name, target_of_name
 from ..plugin import entry_points as plugins
+from ..plugin.chip import Chip
 from ..support import foreign
 from ..support.errors import UsageError
 from .point import AS_IS, Parameters, Point
@@ -167,7 +168,12 @@ def chips_named(pattern: str) -> list[str]:
         names = [name for name, chip in chips.items() if chip.sold]
     else:
         names = fnmatch.filter(chips, pattern) or [plugins.chip(pattern).name]
-    return sorted(names, key=lambda name: (chips[name].macs_per_second, name))
+    return sorted(names, key=lambda name: (chips[name].macs_per_second, _megahertz(chips[name]), name))
+
+
+def _megahertz(chip: Chip) -> float:
+    """Of the processor; 0: not known."""
+    return float(chip.facts["cpu_mhz"].value) if "cpu_mhz" in chip.facts else 0.0
 
 
 def _words(name: str) -> list[str]:
