@@ -14,7 +14,7 @@ from arm_tosa_core.tosa.rewrite import Stage
 _OVERLAP = 2
 
 
-def _reciprocal(count: int) -> tuple[int, int]:
+def reciprocal(count: int) -> tuple[int, int]:
     """The multiplier and shift by which AVG_POOL2D divides (TOSA 1.0, 1.9.1: ``reciprocal_scale``)."""
     bits = (count - 1).bit_length()
     return ((1 << 30) + 1 << bits) // count, 30 + bits
@@ -52,7 +52,7 @@ def _average_as_depthwise(match: Match) -> Tensor:
     source, pad = _padded(image, int(in_zero.data[0]), (height, width))
     insert, ones = match.insert, np.ones((height, width, image.shape[3], 1), np.int8)
     total = insert.convolve("DEPTHWISE_CONV2D", source, ones, op.attrs["stride"], pad, in_zero)
-    return insert.rescale(total, DType.INT8, _reciprocal(height * width), out_zero)
+    return insert.rescale(total, DType.INT8, reciprocal(height * width), out_zero)
 
 
 AVERAGE_AS_DEPTHWISE = pattern_rewrite(
