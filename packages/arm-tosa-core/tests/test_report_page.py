@@ -16,6 +16,7 @@ from cli_kit import error, needs_page, ok, page_of
 from rich.console import Console
 
 from arm_tosa_core.accuracy.compare import Comparison, OperatorError, OutputError
+from arm_tosa_core.advice.advise import Advice
 from arm_tosa_core.exir.compiled_delegate import CompiledDelegate, Layer, Live
 from arm_tosa_core.exir.report import Report, Row
 from arm_tosa_core.lowering.analysis_result import CONSTANT
@@ -79,7 +80,8 @@ def _comparison() -> Comparison:
 def _data() -> dict[str, Any]:
     report = _report()
     making = Making("net </script> for acme", "arm-tosa compile net.py:make", {"torch": "2"}, {"speed": "high"})
-    return page_data(making, report, report.figures(5000, 1.5), [_time()], _comparison())
+    advice = [Advice("4 channels", "", ("body.0",), "<b>", 0.6, "", 1000.0, 910.0)]
+    return page_data(making, report, report.figures(5000, 1.5), [_time()], _comparison(), advice=advice)
 
 
 def test_costs_and_errors_meet_at_the_operator() -> None:
@@ -225,6 +227,7 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
     assert cards["operators on the CPU"].startswith("1") and cards["inferences per second"].startswith("1,000.0")
     assert cards["cycles"] == "1,000\nan estimate of the target's compiler"
     assert "no rule" in _text(browser, "#cpu")[0] and "net.py:5" in _text(browser, "#cpu")[0]
+    assert _text(browser, "#advice li") == ["`body.0` (<b>) takes 60% of the cycles; 4 channels: -9% (910 cycles)"]
     assert "#9" in _text(browser, "#memory-0")[0] and "arm-tosa compile net.py:make" in _text(browser, "#making")[0]
 
     # On paper a picture stands for the drawing, and nothing lies on anything else.

@@ -265,16 +265,18 @@ def compile_(
         write_atomic(output.with_suffix(".bpte"), lowered.bundled(tests))
     figures = replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
     times.write_trace()
+    found = advised(prepared, lowered, spec, memory_format, integer_io) if advice else None
     if report is not None:
         made = making(f"{output.name} for {shown_device(target)}", spec)
-        write_page(report, page_data(made, lowered.report, figures, times.of_delegates()))
+        told = () if found is None else found.told
+        write_page(report, page_data(made, lowered.report, figures, times.of_delegates(), advice=told))
     result = with_costs(
         _result(lowered, figures, target, output, details, prepared.decisions, times),
         costs,
         times.clock or figures.clock_hz,
     )
-    if advice:
-        result = with_advice(result, advised(prepared, lowered, spec, memory_format, integer_io))
+    if found is not None:
+        result = with_advice(result, found)
     return with_whole(result, lowered.differences(program)) if verify else result
 
 

@@ -72,6 +72,15 @@ function cards() {
   for (const note of f?.notes ?? []) main.append(element("p", {class: "note"}, `Not in these figures: ${note}`));
 }
 
+// What would make it faster
+
+function advice() {
+  if (!data.advice.length) return;
+  const place = section("advice", "What would make it faster",
+    "Each change was made and compiled; cycles are of the same estimate as above. The savings of two changes need not add up.");
+  place.append(element("ol", {}, ...data.advice.map(text => element("li", {}, text))));
+}
+
 // What bounds the time: the cycles of the timing model, or else of who estimates layers, by the unit or memory that decides
 
 const BOUNDS = {mac: "the multipliers", output: "the output unit", issue: "the issue of commands"};
@@ -470,6 +479,7 @@ function making() {
 
 cards();
 bounds();
+advice();
 graph();
 operators();
 cpu();

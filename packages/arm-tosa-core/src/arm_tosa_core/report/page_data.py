@@ -15,6 +15,7 @@ from ..tosa.ir import Tensor
 if TYPE_CHECKING:
     from ..accuracy.compare import Comparison
     from ..accuracy.search_result import Search
+    from ..advice.advise import Advice
     from ..exir.figures import Figures
     from ..exir.report import Report, Row
 
@@ -53,6 +54,7 @@ def page_data(
     times: Sequence[DelegateTime] = (),
     comparison: Comparison | None = None,
     found: Search | None = None,
+    advice: Sequence[Advice] = (),
 ) -> dict[str, Any]:
     """The contents of the page.
 
@@ -61,6 +63,7 @@ def page_data(
         times: of its delegates, in order, if the target has a timing model.
         comparison: with the model in float, if it was compared.
         found: of a search for layers to keep in 16 bits.
+        advice: changes that save time.
     """
     return {
         **asdict(making),
@@ -72,6 +75,7 @@ def page_data(
         "delegates": [_memory(delegate) for delegate in report.compiled] if report else [],
         "accuracy": _accuracy(comparison) if comparison else None,
         "search": _search(found) if found else None,
+        "advice": [row.text for row in advice],
     }
 
 
