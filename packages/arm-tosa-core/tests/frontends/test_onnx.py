@@ -118,6 +118,14 @@ RIGHT: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], dict[str, Any]]] = 
         {},
     ),
     "a sigmoid squared": ([N("Sigmoid", ["x"], ["s"]), N("Mul", ["s", "s"], ["y"])], IMAGE, {}),
+    "tensors with the names that a layer would give to its own": (
+        [
+            N("Gemm", ["x", "dense/weight", "dense/bias"], ["dense"], alpha=2.0),
+            N("Gemm", ["dense", "dense/weight", "dense/bias"], ["y"]),
+        ],
+        ROWS,
+        {"dense/weight": weights(5, 5), "dense/bias": weights(5)},
+    ),
     "a constant output": ([N("Relu", ["x"], ["r"]), N("Identity", ["c"], ["y"])], ROWS, {"c": weights(2)}),
 }
 

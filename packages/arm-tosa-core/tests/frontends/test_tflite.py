@@ -151,6 +151,19 @@ def test_weights_of_integers_are_real_where_nothing_else_is_quantized(tmp_path: 
     torch.testing.assert_close(program.module()(torch.ones(1, 2)), (torch.tensor([[49.0 - 26.0]]),))
 
 
+def test_a_file_may_have_names_that_the_reader_gives(tmp_path: Path) -> None:
+    tensors = {"x": int8(1, 2, scale=0.5), "x (dequantized)": T((1, 2)), "y": T((1, 2)), "z": T((1, 2))}
+    operators = [
+        Op("ADD", ["x (dequantized)", "x (dequantized)"], ["y"]),
+        Op("DEQUANTIZE", ["x"], ["z"]),
+    ]
+    graph = G(tensors, operators, ["x", "x (dequantized)"], ["y", "z"])
+    made = load_model(saved(tmp_path, graph)).module()(
+        torch.tensor([[2, 4]], dtype=torch.int8), torch.tensor([[3.0, 5.0]])
+    )
+    assert [one.tolist() for one in made] == [[[6.0, 10.0]], [[1.0, 2.0]]]
+
+
 def test_half_weights_are_constants(tmp_path: Path) -> None:
     tensors = {"x": T((1, 2)), "h": T(torch.tensor([1.5, 2.0]).half()), "w": T((2,)), "y": T((1, 2))}
     operators = [Op("DEQUANTIZE", ["h"], ["w"]), Op("MUL", ["x", "w"], ["y"])]

@@ -247,6 +247,7 @@ class FileModel(nn.Module):
             self._keep(name, start.clone())
             values[name] = torch.empty_like(start, device="meta")
         waiting = list(reversed(graph.nodes))
+        taken = {*values, *(name for node in graph.nodes for name in node.outputs)}
         while waiting:
             node = waiting.pop()
             row, inputs = rows[node.kind], [self._value(values, node, name) for name in node.inputs]
@@ -254,6 +255,7 @@ class FileModel(nn.Module):
                 if row.expand and not (row.folds and row.function is not _expands and _all_known(inputs)):
                     expansion = row.expand(node, *inputs)
                     if expansion is not None:
+                        expansion = _with_free_names(expansion, node, taken)
                         self._require_rows(expansion[0], rows)
                         waiting += reversed(expansion[0])
                         values.update(expansion[1])
@@ -325,6 +327,32 @@ class FileModel(nn.Module):
         parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names[1:]]
         forward.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # inspect reads it
         self.forward = forward  # type: ignore[method-assign]
+
+
+def _with_free_names(expansion: Expansion, node: FileNode, taken: set[str]) -> Expansion:
+    """The expansion of a node, whose new tensors have names that no other tensor has; these are then taken."""
+    nodes, constants = expansion
+    new = dict.fromkeys([*constants, *(name for one in nodes for name in one.outputs if name not in node.outputs)])
+    free: dict[str, str] = {}
+    for name in new:
+        renamed = name
+        while renamed in taken:
+            renamed += "'"
+        free[name] = renamed
+        taken.add(renamed)
+    if all(name == renamed for name, renamed in free.items()):
+        return expansion
+    if any(isinstance(value, FileGraph) for one in nodes for value in one.attributes.values()):
+        raise Rejected("tensors in it have the names of others. Give each tensor of the file a name of its own")
+    renamed_nodes = [
+        replace(
+            one,
+            inputs=tuple(free.get(name, name) for name in one.inputs),
+            outputs=tuple(free.get(name, name) for name in one.outputs),
+        )
+        for one in nodes
+    ]
+    return renamed_nodes, {free[name]: value for name, value in constants.items()}
 
 
 class _Told:

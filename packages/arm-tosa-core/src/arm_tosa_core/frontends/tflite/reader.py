@@ -7,6 +7,7 @@ leaves a quantized program. Where no result of an operator is quantized, its con
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -70,6 +71,8 @@ _COPIES: dict[str, tuple[int, ...]] = {
     "TOPK_V2": (0,),
     "TRANSPOSE": (0,),
 }
+#: Names that the reader gives to tensors of its own.
+_OURS = re.compile(r"\((real|dequantized|scales|zeros|next|variable|\d+|weights of the \w+|biases)\)$")
 #: LiteRT compares integers with 16 bits as they are.
 _COMPARISONS = {"EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL"}
 _RANGES = {
@@ -123,7 +126,7 @@ def _graphs(data: bytes) -> Iterator[Graph]:
 
 def _tensor(data: bytes, table: Table, buffers: list[Table], names: set[str]) -> Tensor:
     name = printable(table.text(3)) or f"tensor {len(names)}"
-    while name in names:
+    while name in names or _OURS.search(name):
         name += "'"
     names.add(name)
     kind = table.number(1, "b")
