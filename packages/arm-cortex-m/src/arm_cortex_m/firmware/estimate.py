@@ -52,7 +52,7 @@ def compiled(core: Core, tosa: bytes, options: Mapping[str, str]) -> Compiled:
         "clock_hz": clock,
         **_memory(in_memory, model),
     }
-    _require_room(figures["sram_kib"], options)
+    _require_room(figures["sram_kib"], core, options)
     where = "yours" if CLOCK in options else f"that of {core.chip}; for another: --option {CLOCK}=NUMBER"
     note = (
         f"cycles are estimated from the instructions of each kernel, where memory has no waits, at {clock / 1e6:g} MHz "
@@ -110,10 +110,11 @@ def _clock(core: Core, options: Mapping[str, str]) -> float:
     return clock * 1e6
 
 
-def _require_room(taken_kib: float, options: Mapping[str, str]) -> None:
+def _require_room(taken_kib: float, core: Core, options: Mapping[str, str]) -> None:
     if SRAM in options and taken_kib * _KIB > size_of(options[SRAM], SRAM):
         raise UsageError(
-            f"{SRAM}={options[SRAM]} is missed: tensors, with inputs and outputs, take {taken_kib:,.1f} KiB of SRAM"
+            f"{SRAM}={options[SRAM]} is missed: on {core.name} tensors, with inputs and outputs, take "
+            f"{taken_kib:,.1f} KiB of SRAM"
         )
 
 
