@@ -31,8 +31,12 @@ def _net(*layers, size=(1, 3, 32, 32)):
 def picture(channels=3):
     return _net(nn.Conv2d(channels, 16, 3, stride=2), nn.ReLU(), nn.Conv2d(16, 24, 3), size=(1, channels, 96, 96))
 
-def weights():
-    return _net(nn.Conv2d(3, 8, 3, stride=4), nn.Flatten(), nn.Linear(512, 512))
+def weights(pruned=False):
+    net, inputs = _net(nn.Conv2d(3, 8, 3, stride=4), nn.Flatten(), nn.Linear(512, 512))
+    for layer in (net[0], net[2]) if pruned else ():
+        least = layer.weight.abs().median()
+        layer.weight.data[layer.weight.abs() <= least] = 0
+    return net, inputs
 
 class Norm(nn.Module):
     def __init__(self, layer):
@@ -71,6 +75,7 @@ def _compile(*words: str) -> dict[str, Any]:
     ("words", "told", "followed"),
     [
         ("weights --quantize int8", "memory_mode=Sram_Only", "weights --quantize int8"),
+        ("weights --quantize int8", "half of the weights", "weights,pruned=true --quantize int8"),
         ("picture --quantize int8", "ethos-u55-256", "picture --quantize int8"),
         ("picture --quantize int16x8", "int8 in place", "picture"),
         ("mask --quantize int8", "channels last", "mask --quantize int8"),
