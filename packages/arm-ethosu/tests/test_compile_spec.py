@@ -191,6 +191,8 @@ def test_a_quantizer_says_what_is_kept_in_16_bits() -> None:
         ({"config_ini": ["Arm/vela.ini"]}, False),
         ({"system_config": "Mine"}, False),
         ({"sram_size": -1}, False),
+        ({"sram_size": "9" * 400}, False),
+        ({"sram_budget": 10**300}, False),
         ({"schedule": "fast"}, False),
     ],
 )

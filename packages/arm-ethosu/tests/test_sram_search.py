@@ -319,7 +319,7 @@ def test_sizes(text: str | int, size: int) -> None:
     assert size_of(text, "budget") == size == size_of(size_text(size), "budget")
 
 
-@pytest.mark.parametrize("text", ["", "K", "12T", "-1K", "0", 0, -5, True, "1e6"])
+@pytest.mark.parametrize("text", ["", "K", "12T", "-1K", "0", 0, -5, True, "1e6", "9" * 400])
 def test_what_is_no_size(text: str | int) -> None:
     with pytest.raises(UsageError, match=r"sram_budget must be a size such as 512K, 1M or 65536 \(bytes\), not"):
         EthosUCompileSpec("ethos-u55-128", sram_budget=text)

@@ -7,7 +7,7 @@ import re
 from .errors import UsageError
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*([KMG]?)(?:i?B)?", re.IGNORECASE)
 
 
 def size_of(text: str | int, subject: str) -> int:
