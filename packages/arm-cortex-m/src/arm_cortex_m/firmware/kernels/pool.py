@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from arm_tosa_core.tosa.ir import Op
 
+from ...kernels.pool import reciprocal
 from ..c_text import c_type, operand
 from .kernel import Kernel, bounds, constant, converted
 from .windows import Window, counter, each, index
@@ -38,12 +39,6 @@ def avg_pool2d(op: Op) -> Kernel:
     return _pool(
         op, start, lambda pixel: [f"sum += {value.format(pixel)};", *count], converted(result, op.output.dtype)
     )
-
-
-def reciprocal(count: int) -> tuple[int, int]:
-    """TOSA's reciprocal_scale: multiplier and shift of the division by a number."""
-    bits = (count - 1).bit_length()
-    return ((1 << 30) + 1 << bits) // count, 30 + bits
 
 
 def _windows(op: Op) -> tuple[Window, Window]:
