@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 from networks import Net, program
 
 from arm_cortex_m.cores import CORES
-from arm_cortex_m.firmware.estimate import ESTIMATED_BY, compiled, figures, step_cycles, step_instructions
+from arm_cortex_m.firmware.estimate import (
+    ESTIMATED_BY,
+    compiled,
+    factors_of,
+    figures,
+    step_cycles,
+    step_instructions,
+)
 from arm_cortex_m.firmware.memory import Arena
 from arm_cortex_m.firmware.processor_steps import model_of_graph
+from arm_cortex_m.firmware.step_counts import FUNCTIONS
+from arm_cortex_m.kernels import FILES
 from arm_tosa_core import lower
 from arm_tosa_core.exir.compile_spec import TargetCompileSpec
 from arm_tosa_core.exir.pte import read
@@ -37,6 +48,15 @@ def test_steps_and_memory_add_up(name: str, scheme: str) -> None:
     assert 0 < sum(tensor.size for tensor in made.at_peak) <= Arena(model).size + ports
     names = {tensor.name for op in load(tosa(scheme)).ops for tensor in op.outputs}
     assert {layer.tensor for layer in made.layers} <= names
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_every_function_was_measured(name: str) -> None:
+    forms = factors_of(CORES[name])
+    assert [function for function in FUNCTIONS if not any(form.split(" ")[0] == function for form in forms)] == []
+    headers = "\n".join(file.read_text() for file in FILES.glob("*.h"))
+    declared = set(re.findall(r"^void (\w+)\(", headers, re.MULTILINE))
+    assert declared == set(FUNCTIONS)
 
 
 @pytest.mark.parametrize(("faster", "slower"), [("m85", "m55"), ("m55", "m4"), ("m7", "m33"), ("m33", "m4")])

@@ -11,6 +11,7 @@ from c_compiler import WARNINGS
 
 from arm_cortex_m.kernels import Call, calls
 from arm_tosa_core.tosa import reference_model
+from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.serializer import serialize
@@ -45,7 +46,7 @@ def rescaled(
         graph.constant(np.array(multipliers, np.int32), I32),
         graph.constant(np.array(shifts, np.int8), I8),
         zero(graph, x.dtype),
-        zero(graph, I8, zero_point),
+        graph.constant(np.array([zero_point]), attrs.get("output_dtype", I8)),
     ]
     defaults = {"output_dtype": I8, "scale32": True, "per_channel": len(multipliers) > 1}
     return graph.append("RESCALE", operands, {**defaults, **attrs}).output
@@ -123,6 +124,11 @@ CONV: dict[str, Graph] = {
     ),
     "far shifts": convolution((1, 4, 4, 3), 4, scale=[2**31 - 1, 2**31 - 1, 2**30, 1], shift=[33, 45, 62, 38]),
     "all shifts": convolution((1, 6, 5, 4), 31, scale=FALLING, shift=[*range(33, 63), 62]),
+    "to int16": convolution((1, 5, 5, 16), 8, zeros=(3, 0), scale=0.01, output_dtype=DType.INT16),
+    "to int16, 3x3": convolution(
+        (2, 5, 6, 5), 6, (3, 3), pad=AROUND, zeros=(-128, 0), scale=0.01, output_dtype=DType.INT16, clamp=(-900, 20000)
+    ),
+    "to int16, linear": convolution((1, 1, 1, 70), 10, zeros=(127, 0), scale=0.01, one=True, output_dtype=DType.INT16),
     "least weights": convolution((1, 3, 3, 16), 4, weights_of=(-128, -128), zeros=(5, 7)),
 }  # fmt: skip
 DEPTHWISE: dict[str, Graph] = {
@@ -147,6 +153,71 @@ DEPTHWISE: dict[str, Graph] = {
     "depthwise of one channel": convolution((1, 4, 5, 1), 0, (3, 3), pad=AROUND, depthwise=6),
     "depthwise, all shifts": depthwise((1, 3, 3, 30), (2, 2), scale=FALLING[:30], shift=[*range(33, 63)]),
 }  # fmt: skip
+
+
+def wide(
+    shape: tuple[int, int, int, int],
+    outputs: int,
+    kernel: tuple[int, int] = (1, 1),
+    *,
+    stride: tuple[int, int] = (1, 1),
+    pad: tuple[int, int, int, int] = (0, 0, 0, 0),
+    dilation: tuple[int, int] = (1, 1),
+    depthwise: bool = False,
+    clamp: tuple[int, int] | None = None,
+    weights_of: tuple[int, int] = (-127, 127),
+    narrow: tuple[int, int] = (16384, 14),
+    **attrs: Any,
+) -> Graph:
+    """A convolution of int16, the RESCALEs to int32 and to int16, and a CLAMP.
+
+    Args:
+        outputs: channels; of a depthwise convolution, for each of the input's.
+    """
+    graph, i16, i48 = Graph(), DType.INT16, DType.INT48
+    x = graph.input("x", shape, i16)
+    places = (*kernel, shape[3], outputs) if depthwise else (outputs, *kernel, shape[3])
+    weights = RNG.integers(*weights_of, places, endpoint=True).astype(np.int8)
+    count = shape[3] * outputs if depthwise else outputs
+    operands = [x, graph.constant(weights, I8), graph.constant(RNG.integers(-90000, 90000, count), i48)]
+    operands += [graph.constant(np.zeros(1, np.int16), i16), zero(graph, I8)]
+    windows = {"pad": pad, "stride": stride, "dilation": dilation, "acc_type": i48}
+    y = graph.append("DEPTHWISE_CONV2D" if depthwise else "CONV2D", operands, windows).output
+    factors = [graph.constant(np.array(narrow[:1], np.int16), i16), graph.constant(np.array(narrow[1:], np.int8), I8)]
+    ends = [graph.constant(np.zeros(1, np.int64), i48), zero(graph, I32)]
+    y = graph.append("RESCALE", [y, *factors, *ends], {"output_dtype": I32, "scale32": False}).output
+    depth = kernel[0] * kernel[1] * (1 if depthwise else shape[3])
+    y = rescaled(graph, y, 0, 0.6 / depth**0.5 / 73, output_dtype=i16, **attrs)
+    if clamp is not None:
+        y = graph.append("CLAMP", [y], {"min_val": clamp[0], "max_val": clamp[1]}).output
+    graph.outputs.append(y)
+    return graph
+
+
+WIDE: dict[str, Graph] = {
+    "int16, 1x1": wide((1, 5, 5, 16), 8),
+    "int16, 1x1, odd channels": wide((1, 3, 5, 13), 7),
+    "int16, 1x1, few results": wide((1, 4, 3, 9), 3),
+    "int16, 1x1, steps": wide((1, 7, 7, 12), 8, stride=(2, 2)),
+    "int16, linear": wide((1, 1, 1, 70), 10),
+    "int16, linear of five": wide((5, 1, 1, 31), 9, one=True),
+    "int16, linear of one": wide((3, 1, 1, 1), 6),
+    "int16, 3x3": wide((1, 6, 7, 16), 12, (3, 3), pad=AROUND),
+    "int16, 3x3, two images": wide((2, 5, 4, 3), 5, (3, 3), pad=AROUND),
+    "int16, 3x3, holes": wide((1, 9, 8, 5), 4, (3, 3), dilation=(2, 3), pad=(2, 2, 3, 2)),
+    "int16, 10x4": wide((1, 14, 9, 1), 8, (10, 4), stride=(2, 2), pad=(4, 4, 1, 2)),
+    "int16, far padding": wide((1, 3, 4, 6), 4, (1, 5), pad=(2, 3, 6, 7)),
+    "int16, clamp": wide((1, 4, 4, 8), 8, (2, 2), clamp=(0, 20000)),
+    "int16, rounded twice": wide((1, 4, 4, 8), 8, (2, 2), rounding_mode="DOUBLE_ROUND"),
+    "int16, least weights": wide((1, 3, 3, 16), 4, weights_of=(-128, -128)),
+    "int16, depthwise 3x3": wide((1, 6, 7, 16), 1, (3, 3), pad=AROUND, depthwise=True),
+    "int16, depthwise, two images, steps": wide((2, 7, 7, 8), 1, (3, 3), stride=(2, 2), pad=AROUND, depthwise=True),
+    "int16, depthwise, odd channels": wide((1, 5, 5, 13), 1, (3, 2), pad=(1, 1, 1, 0), depthwise=True),
+    "int16, depthwise, nine channels": wide((1, 4, 4, 9), 1, (2, 2), depthwise=True, one=True),
+    "int16, depthwise, holes": wide((1, 12, 11, 6), 1, (5, 3), dilation=(2, 3), pad=(3, 2, 4, 1), depthwise=True),
+    "int16, depthwise, far padding": wide((1, 2, 3, 5), 1, (3, 3), stride=(3, 3), pad=(5, 5, 4, 5), depthwise=True),
+    "int16, depthwise of one channel": wide((1, 4, 5, 1), 6, (3, 3), pad=AROUND, depthwise=True, clamp=(0, 32767)),
+}
 
 
 def scale_up(graph: Graph, x: Tensor, zero_point: int, multiplier: int, shift: int, **attrs: Any) -> Tensor:
@@ -330,14 +401,15 @@ TABLE: dict[str, Graph] = {
     "difference from a number": row_of(("up", (3, 1500000000, 20)), ("from SUB", 99999), ("down", (0, 1100000000, 40))),
     "greatest and sum": row_of(("up", (0, *ONE)), ("MAXIMUM", -7), ("MINIMUM", 50), ("ADD", 9), ("down", (1, *ONE))),
 }
-ROWS = CONV | DEPTHWISE | BINARY | POOL | MATMUL | REDUCED | TRANSPOSED | TABLE
+ROWS = CONV | DEPTHWISE | WIDE | BINARY | POOL | MATMUL | REDUCED | TRANSPOSED | TABLE
 
 
 def inputs_of(graph: Graph) -> list[np.ndarray[Any, Any]]:
     out = []
     for tensor in graph.inputs:
-        array = RNG.integers(-128, 128, tensor.shape).astype(np.int8)
-        array.flat[:2] = -128, 127
+        kind = np.iinfo(numpy_dtype(tensor.dtype))
+        array = RNG.integers(kind.min, kind.max, tensor.shape, endpoint=True).astype(kind.dtype)
+        array.flat[:2] = kind.min, kind.max
         out.append(array)
     return out
 
@@ -371,6 +443,9 @@ def test_they_are_on_a_core(core: str, cases: dict[str, Case], tmp_path: Path) -
 
 OTHERS: dict[str, Graph] = {
     "sums that do not fit when shifted": convolution((1, 2, 2, 64), 4, scale=[2**30], shift=[20]),
+    "int16, sums of more than 32 bits": wide((1, 1, 1, 700), 2, weights_of=(100, 127)),
+    "int16, sums that are halved": wide((1, 2, 2, 8), 3, narrow=(16384, 15)),
+    "int16, several results of a channel": wide((1, 3, 3, 4), 2, (2, 2), depthwise=True),
     "shifts too far apart": convolution((1, 2, 2, 4), 2, scale=[2**30, 2**30], shift=[31, 62]),
     "rounded twice, large factors": convolution(
         (1, 2, 2, 4), 2, scale=[2**30], shift=[32], rounding_mode="DOUBLE_ROUND"

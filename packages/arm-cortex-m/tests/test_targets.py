@@ -165,3 +165,15 @@ def test_one_operator_needs_no_arena_but_c_needs_one(tmp_path: Path) -> None:
     model = model_of("alone", Program(made.buffer), "cortex-m7", None)
     assert (arena_bytes([model]), arena_kind([model])) == (32, "SRAM")
     assert "model_status status;" not in library(model)["alone.c"], "nothing can fail"
+
+
+class HandsOn(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.relu(x), y
+
+
+def test_reals_that_nothing_quantizes_are_refused_by_name() -> None:
+    spec = TargetCompileSpec("cortex-m55")
+    made = lower(exported(HandsOn(), (torch.randn(4), torch.randn(3)), spec, "int8"), spec)
+    with pytest.raises(UsageError, match="net: input1 is float32 and no operator of the model quantizes it"):
+        model_of("net", Program(made.buffer), "cortex-m55", None)

@@ -68,9 +68,11 @@ def figures(core: Core, tosa: bytes) -> Mapping[str, float]:
 
 def step_instructions(step: Called | Operator, core: Core) -> float:
     """Instructions of a step, estimated."""
-    factors = _factors()[core.vectors]
+    factors = factors_of(core)
     form, counts = form_and_counts(step, core.vectors)
-    return sum(map(float.__mul__, factors.get(form, factors[_OTHERS]), map(float, counts)))
+    if form not in factors:
+        form, counts = _OTHERS, (sum(map(element_operations, step.ops)), step.ops[-1].output.size, 1)
+    return sum(factor * count for factor, count in zip(factors[form], counts, strict=True))
 
 
 def step_cycles(step: Called | Operator, core: Core) -> float:
@@ -80,9 +82,13 @@ def step_cycles(step: Called | Operator, core: Core) -> float:
     return step_instructions(step, core) * (core.cycles_of_depthwise if depthwise else each)
 
 
+def factors_of(core: Core) -> dict[str, list[float]]:
+    """By form, a factor for each count (``benchmarks/cortex_m_costs.py``)."""
+    return _table()[core.vectors]
+
+
 @cache
-def _factors() -> dict[str, dict[str, list[float]]]:
-    """By what cores have for vectors and by form, a factor for each count (``benchmarks/cortex_m_costs.py``)."""
+def _table() -> dict[str, dict[str, list[float]]]:
     table: dict[str, dict[str, list[float]]] = json.loads(_TABLE.read_text("utf-8"))
     return table
 

@@ -15,7 +15,7 @@ from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.loader import load
 
 from ..cores import BACKEND_ID
-from .c_text import c_type
+from .c_text import c_type, has_c_type
 from .kernels import why_not
 from .model import Job, Model, Port, Reference, ReferenceStep, Step, Value
 from .npu import Npu
@@ -155,6 +155,11 @@ class _Reader:
 
     def _port(self, name: str, edge: _Edge) -> Port:
         outer, inner, how = self.program.tensor(edge.outer), self._tensor(edge.inner, name), edge.how
+        if not has_c_type(inner.dtype):
+            raise UsageError(
+                f"{self.name}: {name} is {inner.dtype} and no operator of the model quantizes it, so that firmware, "
+                "which holds integers, has no place for it: leave it out of what the model takes and returns"
+            )
         return Port(name, inner.shape, inner.dtype, outer.dtype, how.scale, how.zero_point, how.bounds)
 
     def _tensor(self, number: int, name: str) -> TensorValue:

@@ -55,7 +55,7 @@ class _Fields:
     """The numbers among the fields of a call."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        self._fields = fields
+        self._fields = {name.removeprefix("conv."): value for name, value in fields.items()}
 
     def __getattr__(self, name: str) -> int:
         return int(self._fields[name])
@@ -64,19 +64,42 @@ class _Fields:
         return int(self._fields[f"pool.{name}"])
 
 
-def _conv2d(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+def _conv2d(function: str, call: _Fields, lanes: _Lanes, may_be_direct: bool = True) -> tuple[str, Counts]:
     places = call.batches * call.out_height * call.out_width
     channels, line = call.out_channels, call.kernel_width * call.channels
     depth = _up(call.kernel_height * line, lanes.sums)
     blocks = _up(channels, lanes.results)
     whole, rest = (_up(places, 3), 0) if lanes.rows == 3 and places >= 3 else divmod(places, lanes.rows)
     products = whole * blocks * depth, whole * blocks, rest * blocks * depth, rest * blocks
-    direct = call.kernel_height == call.kernel_width == call.stride_y == call.stride_x == 1 and (
-        (call.height, call.width) == (call.out_height, call.out_width)
+    direct = (
+        may_be_direct
+        and call.kernel_height == call.kernel_width == call.stride_y == call.stride_x == 1
+        and ((call.height, call.width) == (call.out_height, call.out_width))
     )
     gathered = (0, 0, 0, 0) if direct else _gathered(call, lanes, line)
     widened = whole * lanes.rows * depth if lanes.rows == 4 else 0 if direct else _up(places, 9) * blocks
     return function, (*products, *gathered, widened, places, 1)
+
+
+def _conv2d_s16(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    """Half as many numbers as of int8 are in a vector, and one row is multiplied at a time with Helium."""
+    wide = _Lanes(lanes.sums // 2, 1, 4, lanes.bytes // 2) if lanes.rows == 3 else _Lanes(4, 4, 1, lanes.bytes // 2)
+    return _conv2d(function, call, wide, may_be_direct=function == "tosa_conv2d_s16")
+
+
+def _depthwise_s16(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    blocks, places = _up(call.channels, 8 if lanes.sums == 16 else 2), call.batches * call.out_height * call.out_width
+    rows = _reached(call.out_height, call.stride_y, call.pad_top, call.kernel_height, call.dilation_y, call.height)
+    columns = _reached(call.out_width, call.stride_x, call.pad_left, call.kernel_width, call.dilation_x, call.width)
+    taps = call.batches * rows * columns
+    lines = call.batches * rows * call.out_width
+    return function, (taps * blocks, lines * blocks, places * blocks, places, 1)
+
+
+def _reached(results: int, stride: int, before: int, kernel: int, dilation: int, size: int) -> int:
+    """Places of a kernel that are in the image, along an axis, of all results together."""
+    starts = [result * stride - before for result in range(results)]
+    return sum(0 <= start + tap * dilation < size for start in starts for tap in range(kernel))
 
 
 def _gathered(call: _Fields, lanes: _Lanes, line: int) -> Counts:
@@ -161,7 +184,10 @@ def _up(count: int, at_once: int) -> int:
 _COUNTS: Mapping[str, Callable[[str, _Fields, _Lanes], tuple[str, Counts]]] = {
     "tosa_avg_pool2d_s8": _pool,
     "tosa_binary_s8": _binary,
+    "tosa_conv2d_s16": _conv2d_s16,
     "tosa_conv2d_s8": _conv2d,
+    "tosa_conv2d_s8_s16": _conv2d_s16,
+    "tosa_depthwise_conv2d_s16": _depthwise_s16,
     "tosa_depthwise_conv2d_s8": _depthwise,
     "tosa_extreme_s8": _reduce,
     "tosa_matmul_s8": _matmul,
@@ -170,3 +196,5 @@ _COUNTS: Mapping[str, Callable[[str, _Fields, _Lanes], tuple[str, Counts]]] = {
     "tosa_table_s8": _table,
     "tosa_transpose_s8": _transpose,
 }
+#: Those whose loops are counted: all.
+FUNCTIONS = tuple(_COUNTS)

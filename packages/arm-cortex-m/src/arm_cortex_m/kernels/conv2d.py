@@ -1,4 +1,4 @@
-"""CONV2D of int8, with the RESCALE and the CLAMP behind it."""
+"""CONV2D of int8, or of int16 and weights of int8, with the RESCALE and the CLAMP behind it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ from arm_tosa_core.tosa.ir import DType, Op
 
 from .call import Call
 from .chain import Chains, numbers
-from .rescale import fields_of, folded, to_int8, zero_points
+from .rescale import fields_of, folded, is_signed, zero_points
 
 _Array = np.ndarray[Any, Any]
 #: Rows that ``tosa_conv2d_s8.c`` gathers at once, and what the widened ones of the DSP variant have more.
 _ROWS, _MORE = 9, 3
+#: Rows of ``tosa_conv2d_s16.c``.
+_ROWS_S16 = 5
 
 
 def conv2d(op: Op, chains: Chains) -> Call | None:
     """The call for a convolution; None: its types or factors are others."""
     weights = op.inputs[1].data
+    if op.inputs[0].dtype is DType.INT16:
+        return None if weights is None else conv2d_s16(op, chains, weights)
+    if weights is None or not is_int8(op):
+        return None
     tail = int8_tail(op, chains)
-    return None if tail is None or weights is None or not is_int8(op) else conv2d_of(op, tail, weights)
+    return conv2d_of(op, tail, weights) if tail is not None else _conv2d_s8_s16(op, chains, weights)
 
 
 def conv2d_of(op: Op, tail: tuple[Op, ...], weights: _Array) -> Call | None:
@@ -36,20 +42,12 @@ def conv2d_of(op: Op, tail: tuple[Op, ...], weights: _Array) -> Call | None:
     rescale = fields_of(tail[0], bounds(tail), folded(op.inputs[2], rows, zero_point), rows)
     if rescale is None:
         return None
-    batches, height, width, channels = source.shape
-    _, out_height, out_width, out_channels = op.output.shape
     return Call(
         ops=(op, *tail),
         function="tosa_conv2d_s8",
         source="tosa_conv2d_s8.c",
         fields={
-            "batches": batches,
-            "height": height,
-            "width": width,
-            "channels": channels,
-            "out_height": out_height,
-            "out_width": out_width,
-            "out_channels": out_channels,
+            **_sizes(op),
             **window(op, *weights.shape[1:3]),
             "zero_point": zero_point,
             "weights": np.append(rows, np.zeros(_MORE, np.int8)).astype(np.int8),
@@ -58,6 +56,102 @@ def conv2d_of(op: Op, tail: tuple[Op, ...], weights: _Array) -> Call | None:
         inputs=(source,),
         scratch=_ROWS * (rows.shape[1] + _MORE),
     )
+
+
+def conv2d_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
+    """The same of an operator whose numbers have 16 bits.
+
+    Args:
+        weights: by output channel, height, width and channel.
+    """
+    rows = weights.reshape(len(weights), -1)
+    found = tail_s16(op, chains, rows)
+    if found is None:
+        return None
+    ops, rescale = found
+    return Call(
+        ops=(op, *ops),
+        function="tosa_conv2d_s16",
+        source="tosa_conv2d_s16.c",
+        fields={
+            **_sizes(op),
+            **window(op, *weights.shape[1:3]),
+            "weights": np.append(rows, np.zeros(_MORE, np.int8)).astype(np.int8),
+            **rescale,
+        },
+        inputs=(op.inputs[0],),
+        scratch=_ROWS_S16 * 2 * (rows.shape[1] + _MORE),
+    )
+
+
+def _conv2d_s8_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
+    """The same of int8 with results of int16."""
+    tail = int8_tail(op, chains, DType.INT16)
+    if tail is None:
+        return None
+    rows = weights.reshape(len(weights), -1)
+    biases = np.broadcast_to(numbers(op.inputs[2]), len(rows))
+    rescale = fields_of(tail[0], bounds(tail), biases, rows, greatest=255)
+    if rescale is None:
+        return None
+    fields: dict[str, int | _Array] = {
+        **_sizes(op),
+        **window(op, *weights.shape[1:3]),
+        "weights": np.append(rows, np.zeros(_MORE, np.int8)).astype(np.int8),
+        **rescale,
+    }
+    return Call(
+        ops=(op, *tail),
+        function="tosa_conv2d_s8_s16",
+        source="tosa_conv2d_s16.c",
+        fields={f"conv.{name}": value for name, value in fields.items()}
+        | {"zero_point": int(numbers(op.inputs[3])[0])},
+        inputs=(op.inputs[0],),
+        scratch=_ROWS_S16 * 2 * (rows.shape[1] + _MORE),
+    )
+
+
+def tail_s16(op: Op, chains: Chains, rows: _Array) -> tuple[tuple[Op, ...], dict[str, int | _Array]] | None:
+    """The RESCALEs behind a convolution of int16, and the fields of the rescaling; None: they are others.
+
+    The first makes 32 bits of the 48 of the sums and changes nothing, as the sums need no more.
+
+    Args:
+        rows: the weights, a row for each output channel.
+    """
+    first = chains.next(op, "RESCALE")
+    known = all(tensor.is_constant for tensor in op.inputs[1:])
+    if first is None or not known or op.inputs[1].dtype is not DType.INT8 or not _narrows(first):
+        return None
+    tail = int8_tail(first, chains, DType.INT16)
+    if tail is None or numbers(op.inputs[3])[0] or numbers(op.inputs[4])[0]:
+        return None
+    biases = np.broadcast_to(numbers(op.inputs[2]), len(rows))
+    rescale = fields_of(tail[0], bounds(tail), biases, rows, greatest=2**15)
+    return None if rescale is None else ((first, *tail), rescale)
+
+
+def _narrows(rescale: Op) -> bool:
+    """Whether a RESCALE makes int32 of int48 and multiplies by 1."""
+    if not all(tensor.is_constant for tensor in rescale.inputs[1:]) or rescale.attrs["scale32"]:
+        return False
+    types = rescale.inputs[0].dtype is DType.INT48 and rescale.output.dtype is DType.INT32 and is_signed(rescale)
+    multipliers, shifts = numbers(rescale.inputs[1]), numbers(rescale.inputs[2])
+    return types and zero_points(rescale) == (0, 0) and bool((multipliers == 1 << shifts).all())
+
+
+def _sizes(op: Op) -> dict[str, int]:
+    batches, height, width, channels = op.inputs[0].shape
+    _, out_height, out_width, out_channels = op.output.shape
+    return {
+        "batches": batches,
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "out_height": out_height,
+        "out_width": out_width,
+        "out_channels": out_channels,
+    }
 
 
 def window(op: Op, height: int, width: int) -> dict[str, int]:
@@ -81,10 +175,12 @@ def is_int8(op: Op) -> bool:
     return types and known and int(numbers(op.inputs[4])[0]) == 0
 
 
-def int8_tail(op: Op, chains: Chains) -> tuple[Op, ...] | None:
-    """The RESCALE to int8 behind an operator, and the CLAMP behind that; None: there is no such RESCALE."""
+def int8_tail(op: Op, chains: Chains, dtype: DType = DType.INT8) -> tuple[Op, ...] | None:
+    """The RESCALE to int8, or to another type, behind an operator, and the CLAMP behind that; None: there is none."""
     rescale = chains.next(op, "RESCALE")
-    if rescale is None or not to_int8(rescale) or not all(each.is_constant for each in rescale.inputs[1:]):
+    if rescale is None or rescale.output.dtype is not dtype or not is_signed(rescale):
+        return None
+    if not all(each.is_constant for each in rescale.inputs[1:]):
         return None
     if zero_points(rescale)[0] != 0:
         return None
@@ -95,5 +191,6 @@ def int8_tail(op: Op, chains: Chains) -> tuple[Op, ...] | None:
 def bounds(tail: tuple[Op, ...]) -> tuple[int, int]:
     """The least and the greatest number that such operators make."""
     if len(tail) == 1:
-        return -128, 127
+        bits = tail[0].output.dtype.bits
+        return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     return int(tail[1].attrs["min_val"]), int(tail[1].attrs["max_val"])

@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV2D of int8, with the RESCALE and the CLAMP behind it."""
+"""DEPTHWISE_CONV2D of int8, or of int16 and weights of int8, with the RESCALE and the CLAMP behind it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.tosa.ir import Op
+from arm_tosa_core.tosa.ir import DType, Op
 
 from .call import Call
 from .chain import Chains, numbers
-from .conv2d import bounds, conv2d_of, int8_tail, is_int8, window
+from .conv2d import bounds, conv2d_of, conv2d_s16, int8_tail, is_int8, tail_s16, window
 from .rescale import fields_of, folded
 
 _Array = np.ndarray[Any, Any]
@@ -26,6 +26,8 @@ def depthwise_conv2d(op: Op, chains: Chains) -> Call | None:
     One of a single channel is a convolution; others have one result for each channel.
     """
     source, weights = op.inputs[:2]
+    if source.dtype is DType.INT16:
+        return None if weights.data is None else _depthwise_s16(op, chains, weights.data)
     tail = int8_tail(op, chains)
     if tail is None or weights.data is None or not is_int8(op):
         return None
@@ -69,6 +71,35 @@ def depthwise_conv2d(op: Op, chains: Chains) -> Call | None:
         },
         inputs=(source,),
         scratch=_ADDRESS * height * width + 2 * ring * (channels + -channels % 4) + _MORE,
+    )
+
+
+def _depthwise_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
+    height, width, channels, multiplier = weights.shape
+    if channels == 1:
+        return conv2d_s16(op, chains, weights.transpose(3, 0, 1, 2))
+    rows = weights.reshape(height * width, channels * multiplier).T
+    found = tail_s16(op, chains, rows) if multiplier == 1 else None
+    if found is None:
+        return None
+    ops, rescale = found
+    batches, in_height, in_width, _ = op.inputs[0].shape
+    return Call(
+        ops=(op, *ops),
+        function="tosa_depthwise_conv2d_s16",
+        source="tosa_depthwise_conv2d_s16.c",
+        fields={
+            "batches": batches,
+            "height": in_height,
+            "width": in_width,
+            "channels": channels,
+            "out_height": op.output.shape[1],
+            "out_width": op.output.shape[2],
+            **window(op, height, width),
+            "weights": weights.reshape(-1).astype(np.int8),
+            **rescale,
+        },
+        inputs=(op.inputs[0],),
     )
 
 

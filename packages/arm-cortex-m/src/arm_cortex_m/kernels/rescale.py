@@ -47,9 +47,9 @@ def scale_of(op: Op, bound: int) -> Scale | None:
     return Scale(multipliers.astype(np.int32), (32 - left - shifts).astype(np.int8), left, double_round)
 
 
-def to_int8(op: Op) -> bool:
-    """Whether a RESCALE makes signed numbers of 8 bits of signed ones."""
-    return op.output.dtype is DType.INT8 and not op.attrs["input_unsigned"] and not op.attrs["output_unsigned"]
+def is_signed(op: Op) -> bool:
+    """Whether a RESCALE makes signed numbers of signed ones."""
+    return not op.attrs["input_unsigned"] and not op.attrs["output_unsigned"]
 
 
 def zero_points(op: Op) -> tuple[int, int]:
@@ -79,15 +79,16 @@ def folded(biases: Tensor, weights: _Array, zero_point: int) -> _Array:
 
 
 def fields_of(
-    rescale: Op, bounds: tuple[int, int], biases: _Array, weights: _Array, prefix: str = "rescale."
+    rescale: Op, bounds: tuple[int, int], biases: _Array, weights: _Array, greatest: int = 128
 ) -> dict[str, int | _Array] | None:
     """The fields of a ``struct tosa_rescale``; None: the kernels do not compute this one.
 
     Args:
         biases, weights: of the sums; ``weights`` has a row for each output channel.
+        greatest: magnitude of a number that is multiplied with a weight.
     """
     count = len(weights)
-    bound = int((np.abs(biases) + 128 * np.abs(weights.astype(np.int64)).sum(1)).max())
+    bound = int((np.abs(biases) + greatest * np.abs(weights.astype(np.int64)).sum(1)).max())
     scale = scale_of(rescale, bound)
     if scale is None or bound >= 2**31:
         return None
@@ -101,4 +102,4 @@ def fields_of(
         "least": bounds[0],
         "most": bounds[1],
     }
-    return {prefix + name: value for name, value in fields.items()}
+    return {f"rescale.{name}": value for name, value in fields.items()}

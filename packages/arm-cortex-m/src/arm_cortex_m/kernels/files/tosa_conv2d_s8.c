@@ -127,7 +127,7 @@ static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const in
 void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int8_t *input, void *scratch) {
     const uint32_t depth = (uint32_t)(conv->kernel_height * conv->kernel_width * conv->channels);
     const size_t channels = (size_t)conv->out_channels;
-    size_t count = (size_t)(conv->batches * conv->out_height * conv->out_width);
+    size_t count = (size_t)conv->batches * (size_t)conv->out_height * (size_t)conv->out_width;
     struct place place = {0, 0, 0};
 
     if (input_has_rows(conv)) {
@@ -169,22 +169,6 @@ static void widen(const int8_t *row, uint32_t depth, uint32_t *to) {
     }
 }
 
-/* The next four numbers of a channel's weights, and of four rows. */
-#define FOUR_BY_FOUR \
-    "ldr %[odd], [%[weights]], #4\n" \
-    "ldmia %[x]!, {r4, r5, r6, r8}\n" \
-    "sxtb16 %[even], %[odd]\n" \
-    "smlad %[sum0], %[even], r4, %[sum0]\n" \
-    "smlad %[sum1], %[even], r5, %[sum1]\n" \
-    "smlad %[sum2], %[even], r6, %[sum2]\n" \
-    "smlad %[sum3], %[even], r8, %[sum3]\n" \
-    "ldmia %[x]!, {r4, r5, r6, r8}\n" \
-    "sxtb16 %[odd], %[odd], ror #8\n" \
-    "smlad %[sum0], %[odd], r4, %[sum0]\n" \
-    "smlad %[sum1], %[odd], r5, %[sum1]\n" \
-    "smlad %[sum2], %[odd], r6, %[sum2]\n" \
-    "smlad %[sum3], %[odd], r8, %[sum3]\n"
-
 /* Four rows, one beside the other, and all output channels. */
 static void multiply4(const struct tosa_conv2d_s8 *conv, uint32_t depth, const uint32_t *rows, int8_t *output) {
     const struct tosa_rescale rescale = conv->rescale;
@@ -200,7 +184,7 @@ static void multiply4(const struct tosa_conv2d_s8 *conv, uint32_t depth, const u
         uint32_t even_weights, odd_weights = odd;
 
         __asm__ volatile("cbnz %[odd], 2f\n"
-                         "1:\n" FOUR_BY_FOUR "2:\n" FOUR_BY_FOUR
+                         "1:\n" TOSA_FOUR_BY_FOUR "2:\n" TOSA_FOUR_BY_FOUR
                          "cmp %[x], %[end]\n"
                          "bne 1b\n"
                          : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3),
@@ -267,7 +251,7 @@ void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int
     const uint32_t depth = (uint32_t)(conv->kernel_height * conv->kernel_width * conv->channels);
     const size_t channels = (size_t)conv->out_channels;
     const int direct = input_has_rows(conv);
-    size_t count = (size_t)(conv->batches * conv->out_height * conv->out_width);
+    size_t count = (size_t)conv->batches * (size_t)conv->out_height * (size_t)conv->out_width;
     uint32_t *const rows = scratch;
     int8_t *const gathered = (int8_t *)&rows[(depth + 3u) / 4u * 8u];
     struct place place = {0, 0, 0};
@@ -300,12 +284,12 @@ void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int
 #else
 
 void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int8_t *input, void *scratch) {
-    const size_t depth = (size_t)(conv->kernel_height * conv->kernel_width * conv->channels);
+    const size_t depth = (size_t)conv->kernel_height * (size_t)conv->kernel_width * (size_t)conv->channels;
     const size_t channels = (size_t)conv->out_channels;
     const int direct = input_has_rows(conv);
     struct place place = {0, 0, 0};
 
-    for (size_t count = (size_t)(conv->batches * conv->out_height * conv->out_width); count != 0u; count--) {
+    for (size_t count = (size_t)conv->batches * (size_t)conv->out_height * (size_t)conv->out_width; count != 0u; count--) {
         const int8_t *const row = direct != 0 ? input : scratch;
         const int8_t *weights = conv->weights;
 

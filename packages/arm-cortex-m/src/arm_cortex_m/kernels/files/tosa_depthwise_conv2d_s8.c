@@ -113,7 +113,7 @@ static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *co
     const struct tosa_rescale *const rescale = &conv->rescale;
     const size_t channels = (size_t)conv->channels;
     const size_t places = (size_t)conv->places;
-    const size_t count = (size_t)(conv->kernel_height * conv->kernel_width);
+    const size_t count = (size_t)conv->kernel_height * (size_t)conv->kernel_width;
     const size_t paired = (size_t)conv->paired;
     const size_t step = (size_t)conv->stride_x * channels;
     const size_t last = (size_t)conv->out_width - places;
@@ -283,7 +283,7 @@ static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *co
     const struct tosa_rescale rescale = conv->rescale;
     const int saturates = tosa_saturates(&rescale);
     const size_t channels = (size_t)conv->channels;
-    const size_t count = (size_t)(conv->kernel_height * conv->kernel_width);
+    const size_t count = (size_t)conv->kernel_height * (size_t)conv->kernel_width;
     const size_t each = rounded(channels);
     const size_t step = (size_t)conv->stride_x * each;
     const size_t width = (size_t)conv->out_width;
@@ -331,7 +331,7 @@ static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *co
 
 static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *const *taps, int8_t *output) {
     const size_t channels = (size_t)conv->channels;
-    const size_t count = (size_t)(conv->kernel_height * conv->kernel_width);
+    const size_t count = (size_t)conv->kernel_height * (size_t)conv->kernel_width;
     const size_t step = (size_t)conv->stride_x * channels;
 
     for (size_t place = 0; place < (size_t)conv->out_width; place++) {
@@ -355,9 +355,10 @@ void tosa_depthwise_conv2d_s8(const struct tosa_depthwise_conv2d_s8 *conv, int8_
     const size_t channels = (size_t)conv->channels;
     const size_t kernel_height = (size_t)conv->kernel_height, kernel_width = (size_t)conv->kernel_width;
     const int32_t lines = (conv->kernel_height - 1) * conv->dilation_y + 1;
-    const size_t width = (size_t)((conv->out_width - 1) * conv->stride_x + (conv->kernel_width - 1) * conv->dilation_x + 1);
+    const int32_t reach = (conv->out_width - 1) * conv->stride_x + (conv->kernel_width - 1) * conv->dilation_x + 1;
+    const size_t width = (size_t)reach;
     const size_t line = width * rounded(channels);
-    number **const taps = scratch;
+    number **const taps = (number **)scratch;
     number *const ring = (number *)(void *)((uint8_t *)scratch + kernel_height * kernel_width * 8u);
 
     for (int32_t batch = 0; batch < conv->batches; batch++) {
@@ -380,6 +381,6 @@ void tosa_depthwise_conv2d_s8(const struct tosa_depthwise_conv2d_s8 *conv, int8_
             compute_line(conv, taps, output);
             output += (size_t)conv->out_width * channels;
         }
-        input += (size_t)(conv->height * conv->width) * channels;
+        input += (size_t)conv->height * (size_t)conv->width * channels;
     }
 }

@@ -19,7 +19,7 @@
 #include <arm_acle.h>
 #endif
 
-/* The rescaling of sums to int8, for each output channel. A sum v becomes
+/* The rescaling of sums to int8 or int16, for each output channel. A sum v becomes
 
        clamp(zero_point + ((v << left) * multiplier + 2^(31 + s) >> (32 + s)))     with s = -shift,
 
@@ -44,7 +44,7 @@ static inline int32_t tosa_bounded(int32_t value, int32_t least, int32_t most) {
 }
 
 /* One sum, without its bias. */
-static inline int8_t tosa_rescaled(const struct tosa_rescale *rescale, size_t channel, int32_t sum) {
+static inline int32_t tosa_rescaled32(const struct tosa_rescale *rescale, size_t channel, int32_t sum) {
     const int32_t value = sum + rescale->biases[channel];
     const int32_t multiplier = rescale->multipliers[channel];
     int32_t high;
@@ -58,7 +58,11 @@ static inline int8_t tosa_rescaled(const struct tosa_rescale *rescale, size_t ch
     }
     /* (high >> (s - 1)) + 1 >> 1 rounds as (high + 2^(s - 1)) >> s does, and takes the zero point along. */
     high = ((high >> ~rescale->shifts[channel]) + 2 * rescale->zero_point + 1) >> 1;
-    return (int8_t)tosa_bounded(high, rescale->least, rescale->most);
+    return tosa_bounded(high, rescale->least, rescale->most);
+}
+
+static inline int8_t tosa_rescaled(const struct tosa_rescale *rescale, size_t channel, int32_t sum) {
+    return (int8_t)tosa_rescaled32(rescale, channel, sum);
 }
 
 #if defined(TOSA_HELIUM)

@@ -165,8 +165,8 @@ void tosa_matmul_s8(const struct tosa_matmul_s8 *matmul, int8_t *output, const i
     for (int32_t batch = 0; batch < matmul->batches; batch++) {
         turn(matmul, b, biases, columns);
         multiply(matmul, a, biases, columns, output);
-        a += (size_t)(matmul->height * matmul->depth);
-        b += (size_t)(matmul->depth * matmul->width);
-        output += (size_t)(matmul->height * matmul->width);
+        a += (size_t)matmul->height * (size_t)matmul->depth;
+        b += (size_t)matmul->depth * (size_t)matmul->width;
+        output += (size_t)matmul->height * (size_t)matmul->width;
     }
 }

@@ -92,7 +92,7 @@ void tosa_max_pool2d_s8(const struct tosa_max_pool2d_s8 *max_pool, int8_t *outpu
                 output += channels;
             }
         }
-        input += (size_t)(pool->height * pool->width) * channels;
+        input += (size_t)pool->height * (size_t)pool->width * channels;
     }
 }
 
@@ -233,6 +233,6 @@ void tosa_avg_pool2d_s8(const struct tosa_avg_pool2d_s8 *avg_pool, int8_t *outpu
                 output += channels;
             }
         }
-        input += (size_t)(pool->height * pool->width) * channels;
+        input += (size_t)pool->height * (size_t)pool->width * channels;
     }
 }

@@ -72,6 +72,22 @@ static inline int32x4_t tosa_products_4_x_1(const int8_t *a, const int8_t *b, co
 
 #elif defined(TOSA_DSP)
 
+/* The next four numbers of a channel's weights, and of four rows, one beside the other. */
+#define TOSA_FOUR_BY_FOUR \
+    "ldr %[odd], [%[weights]], #4\n" \
+    "ldmia %[x]!, {r4, r5, r6, r8}\n" \
+    "sxtb16 %[even], %[odd]\n" \
+    "smlad %[sum0], %[even], r4, %[sum0]\n" \
+    "smlad %[sum1], %[even], r5, %[sum1]\n" \
+    "smlad %[sum2], %[even], r6, %[sum2]\n" \
+    "smlad %[sum3], %[even], r8, %[sum3]\n" \
+    "ldmia %[x]!, {r4, r5, r6, r8}\n" \
+    "sxtb16 %[odd], %[odd], ror #8\n" \
+    "smlad %[sum0], %[odd], r4, %[sum0]\n" \
+    "smlad %[sum1], %[odd], r5, %[sum1]\n" \
+    "smlad %[sum2], %[odd], r6, %[sum2]\n" \
+    "smlad %[sum3], %[odd], r8, %[sum3]\n"
+
 static inline int32_t tosa_four_products(uint32_t x, uint32_t weights, int32_t sum) {
     sum = __smlad((int32_t)tosa_even_bytes(x), (int32_t)tosa_even_bytes(weights), sum);
     return __smlad((int32_t)tosa_odd_bytes(x), (int32_t)tosa_odd_bytes(weights), sum);
