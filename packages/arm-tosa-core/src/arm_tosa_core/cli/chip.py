@@ -85,7 +85,7 @@ def device(target: str) -> str:
 
 def chips(
     name: Annotated[
-        str | None, typer.Argument(metavar="[CHIP]", help="One of them: all its facts, each with its sources.")
+        str | None, typer.Argument(metavar="CHIP", help="One of them: all its facts, each with its sources.")
     ] = None,
 ) -> Result:
     """List the chips that --chip takes, or the facts about one with their sources."""
