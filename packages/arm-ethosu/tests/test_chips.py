@@ -6,18 +6,25 @@ import json
 import re
 from configparser import ConfigParser
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from sram_kit import flatbuffer
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import ACCELERATORS
+from arm_ethosu.advice import candidates
 from arm_ethosu.chips import chips
 from arm_ethosu.vela_ini import CHIPS_INI, DEFAULT_INI, VelaIni, is_own, locate
 from arm_tosa_core.exir.pte import Delegate, target_of
 from arm_tosa_core.plugin.chip import Chip
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.support.memory_size import size_of
+
+if TYPE_CHECKING:
+    from arm_tosa_core.advice.candidate import Request
+    from arm_tosa_core.exir.report import Report
 
 CHIPS = {chip.name: chip for chip in chips()}
 every_chip = pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
@@ -103,3 +110,21 @@ def test_a_program_is_timed_as_it_was_compiled(spec: EthosUCompileSpec) -> None:
     assert timing is not None
     assert timing(payload, None).system == f"{spec.system_config}, Shared_Sram"
     assert timing(payload, None).clock == {"Himax_WE2": 400e6}.get(spec.system_config, 200e6)
+
+
+@pytest.mark.parametrize(
+    ("options", "others", "larger"),
+    [
+        ({"sram_budget": "1M"}, ["an SRAM budget of 2M"], True),
+        ({"sram_budget": "1M", "sram_size": "2M"}, ["an SRAM budget of 2M"], False),
+        ({"sram_budget": "1M", "sram_size": "1536K"}, [], False),
+        ({"sram_size": "4M"}, [], False),
+    ],
+)
+def test_advice_is_for_the_device(options: dict[str, str], others: list[str], larger: bool) -> None:
+    """Which has neither more SRAM than it has, nor another accelerator."""
+    spec = EthosUCompileSpec("ethos-u55-128", **options)  # type: ignore[arg-type]
+    request = cast("Request", SimpleNamespace(spec=spec))
+    changes = [candidate.change for candidate in candidates(request, cast("Report", None))]
+    assert [change for change in changes if "budget" in change] == others
+    assert ("ethos-u55-256 in place of ethos-u55-128" in changes) is larger

@@ -29,7 +29,7 @@ def candidates(request: Request, report: Report) -> Iterator[Candidate]:
     if spec.schedule != "vela":
         return  # whose cycles are the timing model's
     yield from _memories(spec)
-    if spec.sram_budget is not None:
+    if spec.sram_budget is not None and 2 * spec.sram_budget <= (spec.sram_size or float("inf")):
         more = size_text(2 * spec.sram_budget)
         yield _option(f"an SRAM budget of {more}", f"--sram {more}", "budget", sram_budget=more)
     is_u85 = family_of(spec.accelerator) == "u85"
@@ -40,7 +40,7 @@ def candidates(request: Request, report: Report) -> Iterator[Candidate]:
     yield Candidate(zeros, how, price="train it again with these zeros")
     family, _, macs = spec.accelerator.rpartition("-")
     larger = [count for count in MACS[family_of(spec.accelerator)] if count > int(macs)]
-    if larger:
+    if larger and spec.sram_size is None:  # which a device has, and it has one accelerator
         name = f"{family}-{larger[0]}"
         yield _option(f"{name} in place of {spec.accelerator}", f"--target {name}", "accelerator", target=name)
 
