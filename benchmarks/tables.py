@@ -112,6 +112,30 @@ def vgf(figures: Figures) -> str:
     return _table(heads, lines)
 
 
+def vgf_frames(figures: Figures) -> str:
+    """VGF in an application's frames, a line per network and type."""
+    heads = ["network", "frame on the GPU, ms", "PyTorch, ms (ours to it)", "record, µs", "device memory, MiB"]
+    lines = []
+    for case in figures.cases("vgf_frames"):
+        ours, theirs = (figures.figure("vgf_frames", case, side, "device_ms") for side in ("ours", "torch"))
+        if ours is None:
+            continue
+        parts = [figures.figure("vgf_frames", case, "ours", f"{part}_mib") for part in ("work", "constants")]
+        beside = theirs is not None and theirs.date == ours.date
+        lines.append(
+            [
+                f"{case['network']}, {case['scheme']}",
+                _shown(ours, 2),
+                f"{theirs.value:.2f} ({ours.value / theirs.value:.2f})" if beside and theirs is not None else "–",
+                _shown(figures.figure("vgf_frames", case, "ours", "record_us"), 0),
+                f"{sum(part.value for part in parts if part is not None):.1f}",
+                figures.machine("vgf_frames", case, "ours").rpartition(" cores, x86_64, ")[2],
+                f"{ours.day}, `{ours.commit}`",
+            ]
+        )
+    return _table([*heads, "device", "measured"], lines)
+
+
 #: Heads of columns, sides and engines.
 _VGF_PEERS = (("emulation layer", "ours", "layer"), ("ncnn", "ncnn", "vulkan"), ("IREE", "iree", "vulkan"))
 
@@ -333,6 +357,7 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "nx": nx_tables.by_network,
     "accuracy": accuracy,
     "vgf": vgf,
+    "vgf-frames": vgf_frames,
     "host": host,
     "run-time": run_time,
     "firmware-size": firmware_tables.code_size,

@@ -189,6 +189,7 @@ TestGraph matrix_fp16() { return test_matrices(ElementType::kFloat16); }
 TestGraph matrix_int8() { return test_matrices(kI8); }
 TestGraph matrix_window_fp16() { return test_windows(ElementType::kFloat16); }
 TestGraph matrix_window_int8() { return test_windows(kI8); }
+TestGraph window_fp32() { return test_windows(ElementType::kFloat32); }
 
 struct Row {
     const char* kernel = "";
@@ -214,6 +215,7 @@ constexpr Row kRows[] = {
     {"row", row},
     {"scatter", scatter},
     {"transpose", transpose},
+    {"window_fp32", window_fp32},
 };
 
 }  // namespace

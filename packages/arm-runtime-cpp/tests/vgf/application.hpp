@@ -12,6 +12,7 @@
 #include "arm_vgf/vgf_c.h"
 #include "stand_in.hpp"
 #include "vgf/vulkan_api.hpp"
+#include "vgf/vulkan_matrix.hpp"
 
 namespace vgf = arm_vgf;
 namespace vk = arm_runtime_vulkan;
@@ -59,7 +60,10 @@ class Application {
         std::vector<vgf::Feature> enabled;
         for (const vgf::Feature& feature : requirements_.features) {
             found = found || masked == feature.name;
-            if (masked != feature.name && masked != "all") enabled.push_back(feature);
+            if (masked == feature.name || masked == "all") continue;
+            enabled.push_back(feature);
+            // A structure that the device does not know is not chained.
+            if (feature.name == std::string("cooperativeMatrix")) v13_.setPNext(&matrices_);
         }
         if (!found) throw vgf::Error("no feature " + masked);
         const float priority = 1;
@@ -136,6 +140,39 @@ class Application {
         made.handle.bindMemory(*made.memory, 0);
         made.mapped = static_cast<char*>(made.memory.mapMemory(0, VK_WHOLE_SIZE));
         return made;
+    }
+
+    /// Of the device alone, where it has such memory.
+    Buffer device_buffer(size_t bytes) const {
+        using Usage = vk::BufferUsageFlagBits;
+        Buffer made;
+        made.handle = {device_,
+                       vk::BufferCreateInfo().setSize(bytes).setUsage(Usage::eStorageBuffer)};
+        made.memory =
+            allocate(made.handle.getMemoryRequirements(), vk::MemoryPropertyFlagBits::eDeviceLocal);
+        made.handle.bindMemory(*made.memory, 0);
+        return made;
+    }
+
+    vk::raii::QueryPool timestamps(uint32_t count) const {
+        return {
+            device_,
+            vk::QueryPoolCreateInfo().setQueryType(vk::QueryType::eTimestamp).setQueryCount(count)};
+    }
+    std::vector<vk::raii::Fence> signalled_fences(uint32_t count) const {
+        std::vector<vk::raii::Fence> made;
+        const auto info = vk::FenceCreateInfo().setFlags(vk::FenceCreateFlagBits::eSignaled);
+        while (made.size() < count) made.emplace_back(device_, info);
+        return made;
+    }
+    void wait_and_reset(const vk::raii::Fence& fence) const {
+        if (device_.waitForFences(*fence, true, UINT64_MAX) != vk::Result::eSuccess) {
+            throw vgf::Error("a frame has no end");
+        }
+        device_.resetFences(*fence);
+    }
+    void submit(const vk::raii::CommandBuffer& commands, const vk::raii::Fence& fence) const {
+        queue_.submit(vk::SubmitInfo().setCommandBuffers(*commands), *fence);
     }
 
     Picture picture(vk::Format format, uint32_t width, uint32_t height,
@@ -219,6 +256,7 @@ class Application {
     vk::raii::Instance instance_;
     vk::raii::PhysicalDevice physical_;
     vgf::Requirements requirements_;
+    arm_runtime::vgf::MatrixFeatures matrices_;
     vk::PhysicalDeviceVulkan13Features v13_;
     vk::PhysicalDeviceVulkan12Features v12_ = vk::PhysicalDeviceVulkan12Features().setPNext(&v13_);
     vk::PhysicalDeviceVulkan11Features v11_ = vk::PhysicalDeviceVulkan11Features().setPNext(&v12_);

@@ -16,6 +16,7 @@ int main(int count, char** kernels) {
         options.engine = EngineKind::kCompute;
         Device& device = Device::get(options);
         DeviceTraits traits = traits_of(device);
+        traits.threads = std::max(traits.threads, DeviceTraits().threads);  // kernels for GPUs too
         for (int i = 1; i < count; ++i) {
             const std::string given = kernels[i];
             const size_t dot_at = std::min(given.find('.'), given.size());

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -455,6 +456,14 @@ def test_recording_allocates_nothing_and_memory_stays_flat(vgf: Any, frame: Fram
     used = [int(value) for name, value in rows if name == "in use"]
     assert rows[-1] == ["allocations", "0"]
     assert len(used) == 4 and used[3] - used[1] < 1 << 14, used
+
+
+def test_times_of_frames_in_flight(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    """What benchmarks.vgf_frames reads."""
+    (tmp_path / "a.vgf").write_bytes(network("int8"))
+    found = json.loads(frame(tmp_path, "times", "a.vgf", 7, 3))
+    assert list(found) == ["record_us", "wait_us", "device_ms", "frame_ms", "work_mib", "constants_mib"]
+    assert all(value > 0 for value in found.values()), found
 
 
 def test_errors_say_what_to_do(vgf: Any, frame: Frame, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
 //     vgf_frame states PROGRAM.vgf OUTPUT-NAME INPUT-NAME FRAMES RESTART INPUT OUTPUT STATE
 //     [INITIAL] vgf_frame resize PROGRAM.vgf SHAPE INPUT OUTPUT vgf_frame errors PROGRAM.vgf
 //     vgf_frame many PROGRAM.vgf FRAMES [no-commands]
+//     vgf_frame times PROGRAM.vgf FRAMES IN-FLIGHT
 //     vgf_frame lost|forked|threads PROGRAM.vgf INPUT OUTPUT
 //     vgf_frame c PROGRAM.vgf INPUT OUTPUT
 //
@@ -480,6 +481,78 @@ int many(const Words& words) {
     return 0;
 }
 
+double median(std::vector<double> times) {
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 2];
+}
+
+/// What frames of a program take whose tensors lie on the device, some of them in flight, as JSON:
+/// the host's time to record one and to wait for the oldest, and the device's own.
+int frame_times(const Words& words) {
+    using Clock = std::chrono::steady_clock;
+    using Micros = std::chrono::duration<double, std::micro>;
+    const Bytes file = read(words[0]);
+    const Application app("none");
+    const auto frames = static_cast<size_t>(std::stoul(words[1]));
+    const auto slots = static_cast<uint32_t>(std::stoul(words[2]));
+    vgf::Program program(file.data(), file.size(), app.adopted(), app.options(slots));
+    std::vector<Application::Buffer> memory;
+    for (const auto* some : {&program.inputs(), &program.outputs()}) {
+        for (const vgf::TensorInfo& info : *some) {
+            memory.push_back(app.device_buffer((info.bytes + 3) / 4 * 4));
+            for (uint32_t slot = 0; slot < slots; ++slot) {
+                program.bind(slot, info.name, *memory.back().handle);
+            }
+        }
+    }
+    const auto commands = app.commands(slots);
+    const auto fences = app.signalled_fences(slots);
+    const auto stamps = app.timestamps(2 * slots);
+    std::vector<double> recording;
+    std::vector<double> waiting;
+    std::vector<double> running;
+    const auto begin = Clock::now();
+    for (size_t frame = 0; frame < frames + slots; ++frame) {
+        const auto slot = static_cast<uint32_t>(frame % slots);
+        const vk::raii::CommandBuffer& recorded = commands[slot];
+        const auto start = Clock::now();
+        app.wait_and_reset(fences[slot]);
+        const auto waited = Clock::now();
+        if (frame >= slots) {
+            const auto [status, ticks] = stamps.getResults<uint64_t>(
+                2 * slot, 2, 2 * sizeof(uint64_t), sizeof(uint64_t),
+                vk::QueryResultFlagBits::e64 | vk::QueryResultFlagBits::eWait);
+            running.push_back(static_cast<double>(ticks[1] - ticks[0]) *
+                              app.physical().getProperties().limits.timestampPeriod / 1e6);
+            waiting.push_back(Micros(waited - start).count());
+            recording.push_back(0);
+        }
+        if (frame >= frames) continue;
+        recorded.begin({});
+        recorded.resetQueryPool(*stamps, 2 * slot, 2);
+        barrier(recorded, vgf::kOutputs, vgf::kInputs);  // of the frame before
+        barrier(recorded, vgf::kOutputs, vgf::kOutputs);
+        recorded.writeTimestamp(vk::PipelineStageFlagBits::eTopOfPipe, *stamps, 2 * slot);
+        const auto asked = Clock::now();
+        program.record(*recorded, slot);
+        const Micros took = Clock::now() - asked;
+        if (!recording.empty()) recording.back() = took.count();
+        recorded.writeTimestamp(vk::PipelineStageFlagBits::eBottomOfPipe, *stamps, 2 * slot + 1);
+        recorded.end();
+        app.submit(recorded, fences[slot]);
+    }
+    const double all = Micros(Clock::now() - begin).count();
+    recording.resize(recording.size() - std::min<size_t>(recording.size() - 1, slots));
+    const vgf::MemoryUse& use = program.memory();
+    const auto mib = [](uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+    std::printf(
+        "{\"record_us\": %.2f, \"wait_us\": %.2f, \"device_ms\": %.4f, \"frame_ms\": %.4f, "
+        "\"work_mib\": %.4f, \"constants_mib\": %.4f}\n",
+        median(recording), median(waiting), median(running),
+        all / 1e3 / static_cast<double>(frames), mib(use.work), mib(use.constants));
+    return 0;
+}
+
 /// An allocator in C: parts of one block.
 struct Block {
     Application::Buffer buffer;
@@ -613,6 +686,7 @@ int main(int count, char** given) {
         if (words[0] == "resize") return resize(rest);
         if (words[0] == "errors") return errors(rest);
         if (words[0] == "many") return many(rest);
+        if (words[0] == "times") return frame_times(rest);
         if (words[0] == "lost") return lost(rest);
         if (words[0] == "forked") return forked(rest);
         if (words[0] == "threads") return threads(rest);

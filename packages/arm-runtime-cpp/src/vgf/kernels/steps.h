@@ -23,6 +23,9 @@
 // Rows and columns of what matrix units add up at once: the kernels for them know this one product.
 #define MATRIX_SIDE 16
 
+// Pixels across of a tile of kernels/window_fp32.comp.
+#define WINDOW_WIDTH 32
+
 // Which element a step reads for the element `f` of its result.
 #define ACCESS_FLAT 0
 #define ACCESS_SCALAR 1

@@ -1,5 +1,5 @@
-// CONV2D on matrix units, or with MATMUL on kernels/gemm.comp; DEPTHWISE_CONV2D on
-// kernels/depthwise.comp.
+// CONV2D on matrix units, on kernels/window_fp32.comp, or with MATMUL on kernels/gemm.comp;
+// DEPTHWISE_CONV2D on kernels/depthwise.comp.
 #include <spirv/unified1/TOSA.001000.1.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "matrix_gemm.hpp"
 #include "matrix_window.hpp"
 #include "packed_weights.hpp"
+#include "window_fp32.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -247,7 +248,8 @@ bool plan_gemm(Planner& planner) {
         windows.parts.push_back(graph.tensors[part].shape[3] * element);
     }
     const MatrixProduct product{m, filters, channels * taps * element, type};
-    if (!set_matrix_gemm(planner, group, product, windows, w)) {
+    if (!set_matrix_gemm(planner, group, product, windows, w) &&
+        !set_window_fp32(planner, group, product, windows, w)) {
         group.specialization.emplace_back(kTypeId, type_code(type));
         set_tile(group, planner.device(), type,
                  {m, n4, 1, per_tap * taps, wide ? least_split(channels * taps) : 1});
