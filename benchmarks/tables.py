@@ -117,19 +117,22 @@ def vgf_frames(figures: Figures) -> str:
     heads = ["network", "frame on the GPU, ms", "PyTorch, ms (ours to it)", "record, µs", "device memory, MiB"]
     lines = []
     for case in figures.cases("vgf_frames"):
-        ours, theirs = (figures.figure("vgf_frames", case, side, "device_ms") for side in ("ours", "torch"))
+        ours = figures.figure("vgf_frames", case, "ours", "device_ms")
         if ours is None:
             continue
+        peer = "fp32" if case["scheme"] == "fp32" else "fp16"  # PyTorch has no integers there
+        theirs = figures.figure("vgf_frames", {**case, "scheme": peer}, "torch", "device_ms")
+        note = "" if case["scheme"] == peer else f", {peer}"
         parts = [figures.figure("vgf_frames", case, "ours", f"{part}_mib") for part in ("work", "constants")]
         beside = theirs is not None and theirs.date == ours.date
         lines.append(
             [
                 f"{case['network']}, {case['scheme']}",
                 _shown(ours, 2),
-                f"{theirs.value:.2f} ({ours.value / theirs.value:.2f})" if beside and theirs is not None else "–",
+                f"{theirs.value:.2f}{note} ({ours.value / theirs.value:.2f})" if beside and theirs is not None else "–",
                 _shown(figures.figure("vgf_frames", case, "ours", "record_us"), 0),
                 f"{sum(part.value for part in parts if part is not None):.1f}",
-                figures.machine("vgf_frames", case, "ours").rpartition(" cores, x86_64, ")[2],
+                figures.machine("vgf_frames", case, "ours").partition(", x86_64, ")[2].partition(":")[0],
                 f"{ours.day}, `{ours.commit}`",
             ]
         )

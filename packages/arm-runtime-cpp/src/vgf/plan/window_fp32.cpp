@@ -73,6 +73,7 @@ std::vector<float> weights_of(const Tensor& weights, int64_t of_row) {
 
 std::optional<Fp32Tile> fp32_tile(const DeviceTraits& device, const MatrixProduct& product,
                                   const Windows& windows) {
+    if (find_optional_kernel("window_fp32", false) == nullptr) return {};
     const bool has_windows = windows.kernel[0] * windows.kernel[1] > 1;
     const bool is_cpu = device.threads <= 1;  // which has no memory that threads share
     if (product.type != ElementType::kFloat32 || is_cpu || !has_windows ||

@@ -14,8 +14,8 @@
 namespace arm_runtime::vgf {
 namespace {
 
-/// Threads of workgroups that are planned for. Of a device's other traits, only matrix units have
-/// kernels of their own, without which a library does.
+/// Threads of workgroups that are planned for. Of a device's other traits, only matrix units and
+/// the many threads of a GPU have kernels of their own, without which a library does.
 constexpr int64_t kMaxThreads[] = {128, 1024};
 
 std::vector<char> content(const char* file) {
@@ -44,6 +44,7 @@ void add_kernels(const char* file, std::set<std::string>& kernels) {
         for (const int64_t max_threads : kMaxThreads) {
             DeviceTraits device;
             device.max_threads = max_threads;
+            device.threads = 1;
             Plan plan;
             Graph graph = read_graph(vgf, i);
             make_plan(graph, places_of(vgf.program), device, 0, plan);
