@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 from arm_tosa_core.advice import advise as trials
 from arm_tosa_core.advice.advise import LEAST, LINES, Advice, Advised, advise
 from arm_tosa_core.cli.main import app
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.chip import Chip
 from arm_tosa_core.support.errors import UsageError
 
 #: What was seen is no further than this from what was said, as a part of it.
@@ -104,6 +106,14 @@ def test_what_saves_nothing_is_tried_and_not_told(folder: Path) -> None:
     assert small and not {row["change"] for row in small} & {row["change"] for row in data["told"]}
     (pixels,) = [row for row in data["tried"] if row["change"] == "4 channels"]
     assert pixels["modules"] == ["0"] and pixels["what"] == "3 channels, stride 2" and not pixels["refusal"]
+
+
+def test_a_chip_keeps_its_accelerator(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody swaps the accelerator of a chip."""
+    chip = Chip(name="one", title="One", target="ethos-u55-128")
+    monkeypatch.setattr(plugins, "chip_providers", lambda: (plugins.ChipProvider("one", "own", "1", chip),))
+    tried = _compile("net.py:picture", "--chip", "one", "--quantize", "int8", "--advice")["advice"]["tried"]
+    assert tried and not [row for row in tried if "--target" in row["command"]]
 
 
 def test_without_it_one_line_says_where_the_time_goes(folder: Path) -> None:

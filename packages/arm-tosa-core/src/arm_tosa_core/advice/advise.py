@@ -180,7 +180,7 @@ def try_changes(
     if before.cycles is None or not before.cycles:
         return Advised()
     known = [*_of_target(target, request, report), *candidates_of_network(request, report)]
-    shares = [(candidate.share(report), candidate) for candidate in known]
+    shares = [(candidate.share(report), candidate) for candidate in known if candidate.group not in request.fixed]
     worth = [row for row in sorted(shares, key=lambda row: -row[0]) if row[0] >= LEAST]
     tried: list[tuple[Candidate, Advice, Figures | None]] = []
     for share, candidate in worth[:TRIALS]:

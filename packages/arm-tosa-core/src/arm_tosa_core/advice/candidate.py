@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..exir.compile_spec import ArmCompileSpec
@@ -29,6 +29,7 @@ class Request:
         decisions: what quantization decided.
         memory_format: a key of ``MEMORY_FORMATS``.
         integer_io: as of ``lower``.
+        fixed: groups of candidates that are not tried, such as ``accelerator`` where a chip has one.
     """
 
     program: ExportedProgram
@@ -38,6 +39,7 @@ class Request:
     decisions: Sequence[Decision] = ()
     memory_format: str = "contiguous"
     integer_io: bool = False
+    fixed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Candidate:
     group: str = ""
     modules: tuple[str, ...] = ()
     what: str = ""
-    operators: frozenset[str] = field(default=frozenset())
+    operators: frozenset[str] = frozenset()
     price: str = ""
 
     def has(self, layer: Layer) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from ..exir.compiled_delegate import CompiledDelegate
+from .chip import has_chip
 from .progress import progress
 from .report import Result
 
@@ -31,7 +32,8 @@ def advised(
     from ..advice.candidate import Request
 
     quantized = (prepared.quantizer, prepared.samples, prepared.decisions)
-    request = Request(prepared.original, spec, *quantized, memory_format, integer_io)
+    fixed = frozenset({"accelerator"} if has_chip() else ())
+    request = Request(prepared.original, spec, *quantized, memory_format, integer_io, fixed)
     with progress() as shown:
         return try_changes(request, lowered, prepared.program, progress=lambda *step: shown("trying changes", *step))
 

@@ -77,6 +77,11 @@ def _stands_for(chip: Chip, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"target": chip.target, "option": [*words, *(given["option"] or ())]}
 
 
+def has_chip() -> bool:
+    """Whether the command was given a chip, whose accelerator is what it is."""
+    return _chip.get() is not None
+
+
 def device(target: str) -> str:
     """A target, and the chip that the command was given, as titles name them."""
     chip = _chip.get()
