@@ -121,7 +121,8 @@ RIGHT: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], dict[str, Any]]] = 
     "tensors with the names that a layer would give to its own": (
         [
             N("Gemm", ["x", "dense/weight", "dense/bias"], ["dense"], alpha=2.0),
-            N("Gemm", ["dense", "dense/weight", "dense/bias"], ["y"]),
+            N("Gemm", ["dense", "dense/weight", "dense/bias"], ["y/weight"]),
+            N("MatMul", ["y/weight", "dense/weight"], ["y"]),
         ],
         ROWS,
         {"dense/weight": weights(5, 5), "dense/bias": weights(5)},
@@ -420,6 +421,12 @@ def test_inputs_may_have_any_name(names: list[str], tmp_path: Path) -> None:
     nodes = [N("Sum", names, ["s"]), N("Add", ["s", "w"], ["y"])]
     proto = model(*nodes, inputs=dict.fromkeys(names, (2, 3)), constants={"w": weights(3)})
     agreed(proto, tmp_path / "t.onnx")
+
+
+@pytest.mark.parametrize("name", ["self", "forward", "training", "class", "_operators"])
+def test_constants_may_have_any_name(name: str, tmp_path: Path) -> None:
+    nodes = [N("Add", ["x", name], ["s"], name=name), N("Gather", ["s", "i"], ["y"])]
+    agreed(model(*nodes, inputs=ROWS, constants={name: weights(5), "i": [2, 0]}), tmp_path / "t.onnx")
 
 
 def test_a_size_of_0_is_no_open_one(tmp_path: Path) -> None:

@@ -253,9 +253,8 @@ class FileModel(nn.Module):
             row, inputs = rows[node.kind], [self._value(values, node, name) for name in node.inputs]
             with self._told(node):
                 if row.expand and not (row.folds and row.function is not _expands and _all_known(inputs)):
-                    expansion = row.expand(node, *inputs)
+                    expansion = _expanded(row.expand, node, inputs, taken)
                     if expansion is not None:
-                        expansion = _with_free_names(expansion, node, taken)
                         self._require_rows(expansion[0], rows)
                         waiting += reversed(expansion[0])
                         values.update(expansion[1])
@@ -304,7 +303,7 @@ class FileModel(nn.Module):
 
     def _free_name(self, name: str) -> str:
         wanted = identifier(name)
-        while hasattr(self, wanted):
+        while hasattr(self, wanted) or wanted == "self":  # which the code of exported programs has for the module
             wanted += "_"
         return wanted
 
@@ -329,30 +328,30 @@ class FileModel(nn.Module):
         self.forward = forward  # type: ignore[method-assign]
 
 
-def _with_free_names(expansion: Expansion, node: FileNode, taken: set[str]) -> Expansion:
+def _expanded(
+    expand: Callable[..., Expansion | None], node: FileNode, inputs: Sequence[Tensor | None], taken: set[str]
+) -> Expansion | None:
     """The expansion of a node, whose new tensors have names that no other tensor has; these are then taken."""
-    nodes, constants = expansion
-    new = dict.fromkeys([*constants, *(name for one in nodes for name in one.outputs if name not in node.outputs)])
-    free: dict[str, str] = {}
-    for name in new:
-        renamed = name
-        while renamed in taken:
-            renamed += "'"
-        free[name] = renamed
-        taken.add(renamed)
-    if all(name == renamed for name, renamed in free.items()):
-        return expansion
-    if any(isinstance(value, FileGraph) for one in nodes for value in one.attributes.values()):
-        raise Rejected("tensors in it have the names of others. Give each tensor of the file a name of its own")
-    renamed_nodes = [
-        replace(
-            one,
-            inputs=tuple(free.get(name, name) for name in one.inputs),
-            outputs=tuple(free.get(name, name) for name in one.outputs),
-        )
-        for one in nodes
-    ]
-    return renamed_nodes, {free[name]: value for name, value in constants.items()}
+    for suffix in ("", "'", "''", "'''"):
+        ends = {name + suffix: name for name in node.outputs if name}
+        name = node.name if ends else node.name + suffix
+        found = expand(replace(node, name=name, outputs=tuple(n and n + suffix for n in node.outputs)), *inputs)
+        if found is None:
+            return None
+        nodes, constants = found
+        new = {*constants, *(name for one in nodes for name in one.outputs if name and name not in ends)}
+        if not (new | (ends.keys() if suffix else set())) & taken:
+            taken |= new
+            return [
+                replace(
+                    one,
+                    name=node.name if one.name == name else one.name,
+                    inputs=tuple(ends.get(n, n) for n in one.inputs),
+                    outputs=tuple(ends.get(n, n) for n in one.outputs),
+                )
+                for one in nodes
+            ], constants
+    raise Rejected("tensors in it have the names of others. Give each tensor of the file a name of its own")
 
 
 class _Told:
