@@ -129,11 +129,15 @@ class _Reader:
             elif call.operator:
                 refused.add(call.operator)
         if refused:
+            what = "what is on the NPU and integers of TOSA" if self.npu else "integers of TOSA"
+            advice = (
+                ". A .pte keeps all that is not on the NPU for ExecuTorch: deploy the model that it was made of "
+                "instead, or link ExecuTorch's runtime with --format executorch"
+            )
             raise UsageError(
-                f"{self.name}: firmware runs what is on the NPU and integers of TOSA, and this program leaves to "
-                f"ExecuTorch: {', '.join(sorted(refused))}. `arm-tosa explain` says why, operator by operator. A .pte "
-                "keeps all that is not on the NPU for ExecuTorch: deploy the model that it was made of instead, or "
-                "link ExecuTorch's runtime with --format executorch"
+                f"{self.name}: firmware runs {what}, and this program leaves to ExecuTorch: "
+                f"{', '.join(sorted(refused))}. `arm-tosa explain` says why, operator by operator"
+                f"{advice if self.npu else ''}"
             )
         return (
             [into.get(number, [_Edge(number, number)]) for number in program.inputs],
@@ -237,10 +241,13 @@ class _Reader:
     def _operators(self, call: Call, delegate: Delegate) -> None:
         graph = load(delegate.payload)
         if missing := sorted({why for op in graph.ops if (why := why_not(op))}):
+            advice = (
+                ". `arm-tosa explain` says why it is not on the NPU; "
+                "--format executorch leaves it to ExecuTorch's runtime"
+            )
             raise UsageError(
-                f"{self.name}: firmware computes what is not on the NPU by kernels of TOSA operators, and "
-                f"{', '.join(missing)}. `arm-tosa explain` says why it is not on the NPU; --format executorch leaves "
-                "it to ExecuTorch's runtime"
+                f"{self.name}: firmware computes {'what is not on the NPU ' if self.npu else ''}by kernels of TOSA "
+                f"operators, and {', '.join(missing)}{advice if self.npu else ''}"
             )
         inputs, outputs = self._operands(call, len(graph.inputs), len(graph.outputs))
         values: dict[Tensor, Value] = {
