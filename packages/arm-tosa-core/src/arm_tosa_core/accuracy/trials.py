@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..exir.provenance import of_installation, of_spec
 from ..flow.fingerprint import program_fingerprint
@@ -20,10 +20,14 @@ from .model import Model, Progress, Quantized
 from .recipe import Recipe, digest_of
 from .verdict import Verdict, judged, least_of
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
-T = TypeVar("T", bound="DataclassInstance")
+class _Record(Protocol):
+    """A dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+T = TypeVar("T", bound=_Record)
 #: What a target's estimate calls the figure that decides which is cheaper.
 CYCLES = "cycles"
 
