@@ -20,7 +20,9 @@ from arm_tosa_core.testing.case import Apply
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
 
-SEQUENCE, IMAGE = (3, 5, 4), (3, 4, 5, 5)
+SEQUENCE, IMAGE, WIDE = (3, 5, 4), (3, 4, 5, 5), (3, 2, 4, 6)
+#: The axis that varies besides the batch.
+VARIES = {SEQUENCE: 1, WIDE: 3}
 
 
 def masked(x: torch.Tensor) -> torch.Tensor:
@@ -57,6 +59,10 @@ def normalized(x: torch.Tensor) -> torch.Tensor:
         (added_mask, SEQUENCE),
         (causal, SEQUENCE),
         (normalized, SEQUENCE),
+        *(
+            (lambda x, mode=mode: F.interpolate(x, size=(3, 5), mode=mode), WIDE)
+            for mode in ("nearest", "bilinear", "bicubic")
+        ),
         (nn.InstanceNorm2d(4), IMAGE),
         (nn.GroupNorm(2, 4), IMAGE),
         (nn.BatchNorm2d(4), IMAGE),
@@ -66,8 +72,9 @@ def test_sizes_vary_in_what_is_quantized(function: Callable[..., Any], shape: tu
     torch.manual_seed(0)
     model = (function if isinstance(function, nn.Module) else Apply(function)).eval()
     x = torch.randn(shape)
-    samples = [x, x[:, :3] if shape is SEQUENCE else x[:1]]
-    dims = {0: Dim("batch", min=1, max=6), **({1: Dim("length", min=2, max=9)} if shape is SEQUENCE else {})}
+    axis = VARIES.get(shape)
+    samples = [x, x[:1] if axis is None else x.narrow(axis, 0, 3)]
+    dims = {0: Dim("batch", min=1, max=6), **({} if axis is None else {axis: Dim("length", min=2, max=9)})}
     program = torch.export.export(
         model, (x,), dynamic_shapes=((dims,) if isinstance(function, nn.Module) else ((dims,),))
     )

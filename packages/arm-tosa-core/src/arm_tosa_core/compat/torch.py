@@ -6,7 +6,7 @@ import itertools
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 from unittest import mock
@@ -137,6 +137,15 @@ def decomposition_of(target: Any) -> Callable[..., Any] | None:
     if target._can_decompose():
         return target.decompose  # type: ignore[no-any-return]
     return torch._decomp.decomposition_table.get(target)
+
+
+def keeping_sizes(fakes: Sequence[Any]) -> AbstractContextManager[Any]:
+    """While operators are traced on fake tensors: sizes that vary stay symbols where a number is wanted.
+
+    Otherwise the first ``clamp`` with such a size fixes it to that of the example, for all that is traced behind it.
+    """
+    mode = detect_fake_mode(fakes)
+    return nullcontext() if mode is None or mode.shape_env is None else mode.shape_env.suppress_guards()
 
 
 def storage_of(tensor: torch.Tensor) -> int:

@@ -68,6 +68,16 @@ class Dependence:
             for sizes in zip(*(t.shape for t in tensors), strict=True):
                 if not 1 <= (size := self._at_least(sizes)) <= sizes[0]:
                     return f"has a {first.name} with a result of size {size} where {_said(self.least)}"
+        return self._outside(ops) if first.name == "SLICE" else None
+
+    def _outside(self, slices: Sequence[Op]) -> str | None:
+        """What of a SLICE is no part of its operand at the smallest sizes, as ``x[:2]`` of one row."""
+        operands = [op.inputs[0].shape for op in slices]
+        starts, counts = ([_numbers(op.inputs[i]) for op in slices] for i in (1, 2))
+        for axes in zip(zip(*starts, strict=True), zip(*counts, strict=True), zip(*operands, strict=True), strict=True):
+            start, count, size = map(self._at_least, axes)
+            if start < 0 or start + count > size:
+                return f"has a SLICE of elements {start} to {start + count} of {size} where {_said(self.least)}"
         return None
 
     def check(self, graphs: Sequence[Graph]) -> None:

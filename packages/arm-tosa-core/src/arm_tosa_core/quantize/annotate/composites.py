@@ -17,6 +17,7 @@ from ...compat.torch import (
     detect_fake_mode,
     has_free_unbacked_symbols,
     is_mutable,
+    keeping_sizes,
     make_fx,
     most,
     schema_of,
@@ -365,8 +366,9 @@ def _traced(node: Node) -> Callable[..., Any] | None:
 
             return function(*map_arguments(args, tensor), **map_arguments(kwargs, tensor))
 
-        with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):  # else some end in kernels of a library
-            fakes = [v.node.meta["val"] for v in operands]
+        fakes = [v.node.meta["val"] for v in operands]
+        # With mkldnn, some end in kernels of a library.
+        with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False), keeping_sizes(fakes):
             try:
                 traced = make_fx(run)(*fakes)
                 if any(is_mutable(n.target) for n in traced.graph.nodes):  # only what it has made itself

@@ -32,9 +32,14 @@ def arguments_of(node: Node) -> dict[str, Any]:
 
 
 def computed_nodes(module: GraphModule) -> set[Node]:
-    """What is computed from inputs and buffers that are written to; all else is constant."""
+    """What is computed from inputs and buffers that are written to; all else is constant, or known from sizes alone.
+
+    What is known from sizes may be indices, as of a bicubic interpolation: rounded, they would be others.
+    """
     computed: set[Node] = set()
     for node in module.graph.nodes:
+        if node.target is torch.ops.aten.sym_size.int:
+            continue
         if node.op == "placeholder" or facts(node).written or any(n in computed for n in node.all_input_nodes):
             computed.add(node)
     return computed
