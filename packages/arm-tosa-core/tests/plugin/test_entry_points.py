@@ -130,6 +130,7 @@ def test_a_chip_is_found_by_its_name(install: Install) -> None:
     for asked, message in (
         ("one-pp", r"unknown chip 'one-pp' \(did you mean 'one-hp'\?\); `arm-tosa chips` lists all"),
         ("one", r"did you mean 'one-hp'"),
+        ("", r"unknown chip ''; `arm-tosa chips` lists all$"),
         ("npu", "'npu' is a target, not a chip: give --target npu"),
     ):
         with pytest.raises(UsageError, match=message):
@@ -163,6 +164,8 @@ def test_a_broken_chip_spares_the_others(install: Install, kind: str) -> None:
     assert list(plugins.chips()) == ["good"]
     rows = {row.distribution: row for row in plugins.chip_providers()}
     assert reason in str(rows[bad].chip) and f"{bad} 1.5" in str(rows[bad].chip)
+    with pytest.raises(UsageError, match="unknown chip 'better'.*and says which packages of chips are broken"):
+        plugins.chip("better")
 
 
 def test_two_chips_of_one_name_are_an_error_that_names_both(install: Install) -> None:

@@ -146,9 +146,11 @@ def chip(name: str) -> Chip:
     if name in target_names():
         raise UsageError(f"{name!r} is a target, not a chip: give --target {name}")
     names = list(chips())
-    close = [each for each in names if name.lower() in each] or difflib.get_close_matches(name.lower(), names, n=5)
-    hint = f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
-    raise UsageError(f"unknown chip {name!r}{hint}; `arm-tosa chips` lists all")
+    close = [each for each in names if name.lower() in each] or difflib.get_close_matches(name.lower(), names)
+    hint = f" (did you mean {' or '.join(map(repr, close[:5]))}?)" if name and close else ""
+    broken = any(isinstance(row.chip, PluginError) for row in chip_providers())
+    more = ", and says which packages of chips are broken" if broken else ""
+    raise UsageError(f"unknown chip {name!r}{hint}; `arm-tosa chips` lists all{more}")
 
 
 def _chips_of(point: metadata.EntryPoint) -> list[Chip | PluginError]:
