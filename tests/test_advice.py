@@ -120,7 +120,8 @@ def test_without_it_one_line_says_where_the_time_goes(folder: Path) -> None:
     """And nothing is tried."""
     command = ["compile", "net.py:picture", "--target", "ethos-u55-128", "--quantize", "int8", "-o", "out.pte"]
     result = CliRunner().invoke(app, command)
-    assert "most of the cycles: 2 " in result.stdout and "advice" not in json.dumps(_compile(*command[1:6]))
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("most of the cycles: `2` ")]
+    assert line.endswith("%; --advice tries what would help") and "advice" not in json.dumps(_compile(*command[1:6]))
 
 
 def test_a_change_that_fails_is_not_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,4 +157,20 @@ def test_sentences(advice: Advice, text: str) -> None:
 def test_a_target_without_estimate_has_no_advice() -> None:
     """Nothing is tried where nobody says cycles."""
     program = torch.export.export(torch.nn.ReLU(), (torch.rand(3),))
-    assert advise(program, "tosa-fp") == Advised()
+    advised = advise(program, "tosa-fp")
+    assert advised == Advised(without_cycles="tosa-fp")
+    assert f"{advised}" == "no advice: it needs an estimate of cycles, and there is none of this model on tosa-fp"
+
+
+@pytest.mark.parametrize(
+    ("tried", "text"),
+    [
+        ([], "no advice: no change that could help is known for this model, target and options"),
+        ([990], "advice, of 1 change tried: none saves 2%"),
+        ([990, None], "advice, of 2 changes tried: none saves 2%, 1 could not be compiled (--json has why)"),
+    ],
+)
+def test_no_advice_says_why(tried: list[float | None], text: str) -> None:
+    """Whether nothing was tried, or nothing helped."""
+    rows = [Advice("more", "", (), "", 1.0, "", 1000, cycles) for cycles in tried]
+    assert f"{Advised(tried=rows)}" == text

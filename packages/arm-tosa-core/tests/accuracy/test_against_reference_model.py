@@ -210,10 +210,10 @@ BAD = {
         ["net.pte"],
         "does not hold its TOSA graphs, and the folder of `compile --artifacts` does not lie beside it",
     ),
-    "target of a program": (["net.pte", "--target", "acme"], "is compiled already: give no --target"),
+    "target of a program": (["net.pte", "--target", "acme"], "is compiled already: give neither --target nor --chip"),
     "target of a program, and its model": (
         ["net.pte", "--target", "acme", "--model", "net.pt2"],
-        "is compiled already: give no --target",
+        "is compiled already: give neither --target nor --chip",
     ),
     "too few graphs": (["net.pte", "--tosa", "."], "has 1 delegates, and . holds 0 TOSA graphs"),
     "unknown suffix": (["g.txt"], "neither .pte nor .tosa"),

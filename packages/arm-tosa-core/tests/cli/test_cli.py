@@ -182,7 +182,7 @@ BAD_RUNS = {
     "not a program": (["fake.pte"], "fake.pte: not an ExecuTorch program"),
     "profile": (["g.tosa", "--profile", "t.json"], "--profile is for compiled files"),
     "unknown suffix": (["models.py"], "one of the suffixes .tosa, .pte"),
-    "target of a compiled file": (["fake.pte", "--target", "tosa"], "--target is for .tosa files"),
+    "target of a compiled file": (["fake.pte", "--target", "tosa"], "--target and --chip are for .tosa files"),
     "outputs do not match": (
         ["g.tosa", "--input", "x.npy", "--output", "a.npy", "--output", "b.npy"],
         "has 1 outputs and 2 --output were given",

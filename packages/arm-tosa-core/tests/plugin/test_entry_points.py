@@ -135,7 +135,9 @@ def test_a_chip_is_found_by_its_name(install: Install) -> None:
     ):
         with pytest.raises(UsageError, match=message):
             plugins.chip(asked)
-    with pytest.raises(UsageError, match=r"unknown target 'one-hp' \(it is a chip: give --chip one-hp\)"):
+    with pytest.raises(
+        UsageError, match=r"unknown target 'one-hp' \(it is a chip: give --chip one-hp, or --chips to compare\)"
+    ):
         plugins.target("one-hp")
 
 

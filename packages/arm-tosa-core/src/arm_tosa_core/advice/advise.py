@@ -107,18 +107,29 @@ class Advised:
         told: what saves time, the most first.
         tried: all of it, in the order in which it was tried.
         left_out: candidates that were not tried, because ``TRIALS`` were.
+        without_cycles: the target of which nobody says cycles, without which nothing is tried; else empty.
 
-    ``str`` of it has what is told, a line each.
+    ``str`` of it has what is told, a line each, or why there is nothing.
     """
 
     told: Sequence[Advice] = ()
     tried: Sequence[Advice] = ()
     left_out: int = 0
+    without_cycles: str = ""
 
     def __str__(self) -> str:
+        if self.without_cycles:
+            return (
+                f"no advice: it needs an estimate of cycles, and there is none of this model on {self.without_cycles}"
+            )
+        if not self.tried:
+            return "no advice: no change that could help is known for this model, target and options"
         lines = [f"{number}. {row.text}" for number, row in enumerate(self.told, 1)]
-        none = "" if lines else f" none saves {LEAST:.0%}"
-        return "\n".join([f"advice, of {len(self.tried)} changes tried:{none}", *lines])
+        refused = sum(row.cycles is None for row in self.tried)
+        failed = f", {refused} could not be compiled (--json has why)" if refused else ""
+        none = "" if lines else f" none saves {LEAST:.0%}{failed}"
+        count = f"{len(self.tried)} change{'s' if len(self.tried) > 1 else ''}"
+        return "\n".join([f"advice, of {count} tried:{none}", *lines])
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -178,7 +189,7 @@ def try_changes(
     """
     target, report, before = request.spec.target(), lowered.report, lowered.figures
     if before.cycles is None or not before.cycles:
-        return Advised()
+        return Advised(without_cycles=target.name)
     known = [*_of_target(target, request, report), *candidates_of_network(request, report)]
     shares = [(candidate.share(report), candidate) for candidate in known if candidate.group not in request.fixed]
     worth = [row for row in sorted(shares, key=lambda row: -row[0]) if row[0] >= LEAST]

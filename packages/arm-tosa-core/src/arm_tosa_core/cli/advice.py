@@ -49,13 +49,14 @@ def with_advice(result: Result, advice: Advised) -> Result:
 
 
 def longest(delegates: Sequence[CompiledDelegate]) -> str:
-    """What takes most of the time, in a sentence; empty: nobody says."""
+    """The modules that take most of the time, in a line; empty: nobody says."""
     cycles: Counter[str] = Counter()
     for delegate in delegates:
         for layer in delegate.layers:
-            cycles[layer.module or layer.node or "other work"] += round(layer.cycles)
+            name = layer.module or layer.node
+            cycles[f"`{name}`" if name else "other work"] += round(layer.cycles)
     whole = cycles.total()
     if not whole:
         return ""
-    parts = ", ".join(f"{name} {count / whole:.0%}" for name, count in cycles.most_common(_LONGEST))
-    return f"most of the cycles: {parts}; --advice tries what would help"
+    shares = [(name, f"{count / whole:.0%}") for name, count in cycles.most_common(_LONGEST)]
+    return f"most of the cycles: {', '.join(f'{name} {share}' for name, share in shares if share != '0%')}"

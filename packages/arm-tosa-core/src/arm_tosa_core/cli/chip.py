@@ -18,15 +18,11 @@ from ..support.errors import UsageError
 from .options import parse_options
 from .report import Result, say, table
 
-_ChipName = Annotated[
-    str | None,
-    typer.Option(
-        "--chip",
-        metavar="NAME",
-        help="In place of --target: a name from `arm-tosa chips`, which stands for a target with the clock and the "
-        "memories of the chip. An --option of yours wins over the chip's.",
-    ),
-]
+_HELP = (
+    "In place of --target: a name from `arm-tosa chips`, which stands for a target with the clock and the memories of "
+    "the chip."
+)
+_WINS = " An --option of yours wins over the chip's."
 _chip: ContextVar[str | None] = ContextVar("chip", default=None)
 
 
@@ -58,7 +54,9 @@ def with_chip(function: Callable[..., Result]) -> Callable[..., Result]:
 
     kind, hint = get_args(target.annotation)
     optional = target.replace(default=None, annotation=Annotated[kind | None, hint])
-    chip_name = inspect.Parameter("chip", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_ChipName)
+    flag = typer.Option("--chip", metavar="NAME", help=_HELP + (_WINS if "option" in signature.parameters else ""))
+    name = Annotated[str | None, flag]
+    chip_name = inspect.Parameter("chip", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=name)
     parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():
         parameters += [optional, chip_name] if parameter is target else [parameter]

@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from ..flow import ExecuTorchOptions, LoweredProgram
     from ..quantize.decisions import Decision
 
+#: The end of the line about what takes the time.
+_ADVICE = "; --advice tries what would help"
+
 
 def compile_(
     model: Annotated[str, typer.Argument(metavar="MODEL", help=FORMS.capitalize() + ".")],
@@ -271,7 +274,7 @@ def compile_(
         told = () if found is None else found.told
         write_page(report, page_data(made, lowered.report, figures, times.of_delegates(), advice=told))
     result = with_costs(
-        _result(lowered, figures, target, output, details, prepared.decisions, times),
+        _result(lowered, figures, target, output, details, prepared.decisions, times, "" if advice else _ADVICE),
         costs,
         times.clock or figures.clock_hz,
     )
@@ -372,6 +375,7 @@ def _result(
     details: bool,
     decisions: Sequence[Decision],
     times: DelegateTimes,
+    further: str,
 ) -> Result:
     rejected = lowered.report.rejected
     if rejected:
@@ -407,7 +411,7 @@ def _result(
             show_layers(console, lowered.report.compiled)
             times.show(console)
         if text := longest(lowered.report.compiled):
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            console.print(text + further, markup=False, highlight=False, soft_wrap=True)
         if rejected:
             console.print(table_of(lowered.report))
 

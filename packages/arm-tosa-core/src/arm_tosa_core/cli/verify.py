@@ -148,7 +148,7 @@ def _jobs(file: Path, tosa: Path | None, name: str | None, data: Sequence[Path] 
     if file.suffix != ".pte":
         raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa, and it is no folder")
     if name is not None:
-        raise UsageError(f"{file} is compiled already: give no --target")
+        raise UsageError(f"{file} is compiled already: give neither --target nor --chip")
     delegates = read_program(file, data).delegates
     targets = [target_of(delegate) for delegate in delegates]
     graphs = _tosa_of(file, delegates, tosa)
