@@ -107,7 +107,7 @@ class Advised:
         told: what saves time, the most first.
         tried: all of it, in the order in which it was tried.
         left_out: candidates that were not tried, because ``TRIALS`` were.
-        without_cycles: the target of which nobody says cycles, without which nothing is tried; else empty.
+        has_cycles: the cycles of the program are known, without which nothing is tried.
 
     ``str`` of it has what is told, a line each, or why there is nothing.
     """
@@ -115,13 +115,11 @@ class Advised:
     told: Sequence[Advice] = ()
     tried: Sequence[Advice] = ()
     left_out: int = 0
-    without_cycles: str = ""
+    has_cycles: bool = True
 
     def __str__(self) -> str:
-        if self.without_cycles:
-            return (
-                f"no advice: it needs an estimate of cycles, and there is none of this model on {self.without_cycles}"
-            )
+        if not self.has_cycles:
+            return "no advice: it needs an estimate of cycles, and the target has none of this model"
         if not self.tried:
             return "no advice: no change that could help is known for this model, target and options"
         lines = [f"{number}. {row.text}" for number, row in enumerate(self.told, 1)]
@@ -189,7 +187,7 @@ def try_changes(
     """
     target, report, before = request.spec.target(), lowered.report, lowered.figures
     if before.cycles is None or not before.cycles:
-        return Advised(without_cycles=target.name)
+        return Advised(has_cycles=False)
     known = [*_of_target(target, request, report), *candidates_of_network(request, report)]
     shares = [(candidate.share(report), candidate) for candidate in known if candidate.group not in request.fixed]
     worth = [row for row in sorted(shares, key=lambda row: -row[0]) if row[0] >= LEAST]
