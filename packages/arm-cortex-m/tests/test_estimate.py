@@ -96,3 +96,15 @@ def test_a_model_that_is_larger_than_the_chip_is_refused() -> None:
 def test_a_clock_is_a_number(text: str) -> None:
     with pytest.raises(UsageError, match="clock_mhz of target 'cortex-m4' is a number of MHz"):
         compiled(CORES["cortex-m4"], tosa(), {"clock_mhz": text})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"clock_mhz": "fast"}, "clock_mhz of target 'cortex-m4' is a number of MHz"),
+        ({"sram_size": "much"}, "sram_size must be a size such as 512K"),
+    ],
+)
+def test_options_are_judged_before_anything_is_compiled(options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        TargetCompileSpec("cortex-m4", **options)

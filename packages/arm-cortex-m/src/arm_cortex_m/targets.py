@@ -5,7 +5,7 @@ from __future__ import annotations
 from arm_tosa_core.plugin.target import Compiler, Host, Reporting, Target
 
 from .cores import BACKEND_ID, CORES
-from .firmware.estimate import CLOCK, SRAM, compiled, figures
+from .firmware.estimate import CLOCK, SRAM, compiled, figures, require_options
 from .firmware.on_host import run
 from .firmware.processor import SPEC, has_kernel
 from .health import HEALTH
@@ -44,6 +44,7 @@ def _target(name: str) -> Target:
             compile_in_detail=lambda tosa, options: compiled(core, tosa, options),
             backend_id=BACKEND_ID,
             options=(CLOCK, SRAM),
+            require_options=lambda options: require_options(core, options),
         ),
         host=Host(run=run, health=HEALTH, firmware="arm_cortex_m.firmware:FIRMWARE"),
         report=Reporting(estimate=lambda tosa: figures(core, tosa)),

@@ -82,6 +82,17 @@ def step_cycles(step: Called | Operator, core: Core) -> float:
     return step_instructions(step, core) * (core.cycles_of_depthwise if depthwise else each)
 
 
+def require_options(core: Core, options: Mapping[str, str]) -> None:
+    """Judges options before a model is compiled.
+
+    Raises:
+        UsageError: the clock is no number of MHz, or the size of SRAM is none.
+    """
+    _clock(core, options)
+    if SRAM in options:
+        size_of(options[SRAM], SRAM)
+
+
 def factors_of(core: Core) -> dict[str, list[float]]:
     """By form, a factor for each count (``benchmarks/cortex_m_costs.py``)."""
     return _table()[core.vectors]

@@ -279,7 +279,7 @@ class TargetCompileSpec(ArmCompileSpec):
         options: passed to the target's ``compile``, which knows them (``Compiler.options``).
 
     Raises:
-        UsageError: the target is not installed, has no such option, or a value is no text.
+        UsageError: the target is not installed, has no such option, or a value is none that it takes.
     """
 
     _output_format = "target"
@@ -292,6 +292,8 @@ class TargetCompileSpec(ArmCompileSpec):
             require_option(name, key, made.compiler.options)
             if not isinstance(value, str):
                 raise UsageError(f"option {key!r} of target {name!r} is a text, not {value!r}")
+        if made.compiler.require_options is not None:
+            made.compiler.require_options(options)
         self.name = name
         self.options = dict(options)
         super().__init__(made.tosa_spec)

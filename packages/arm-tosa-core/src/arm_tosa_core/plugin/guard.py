@@ -17,7 +17,7 @@ class PluginError(ArmTosaError):
 #: The functions that the compiler and the commands call, by the parts of a target.
 _CALLED = {
     "compiler": (
-        *("compile", "compile_in_detail", "of_program", "outputs_in_order", "ports", "sizes"),
+        *("compile", "compile_in_detail", "of_program", "outputs_in_order", "ports", "require_options", "sizes"),
         *("warm_up", "with_names", "without_names"),
     ),
     "host": ("run", "profile", "plan"),

@@ -186,6 +186,8 @@ class Compiler:
         backend_id: the ExecuTorch delegate that executes its payload.
         backend: where its class is, as in an entry point: ``"module:Class"``. Empty: one of the general kind is made.
         options: names of the options that ``compile`` knows; users give no others. A ``compile_spec`` has its own.
+        require_options: raises ``UsageError`` for values of these options that ``compile`` would refuse. It is called
+            when they are given, before a model is quantized. None: ``compile`` says so, later.
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
         of_program: the compile spec of a program by the options in its file, which may come from elsewhere: it reads no
             file of this machine, and what is not known here is as by default. For estimates of what was compiled.
@@ -207,6 +209,7 @@ class Compiler:
     backend_id: str = "TOSABackend"
     backend: str = ""
     options: Collection[str] = ()
+    require_options: Callable[[Mapping[str, str]], None] | None = None
     compile_spec: Callable[..., CompileSpec] | None = None
     of_program: Callable[[Mapping[str, Any]], CompileSpec] | None = None
     warm_up: Callable[[], None] | None = None
