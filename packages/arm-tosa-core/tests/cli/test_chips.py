@@ -161,7 +161,7 @@ def sized(chips: object, acme: Callable[..., None], monkeypatch: pytest.MonkeyPa
     made = [
         Chip(name="large", title="", target="acme", options={"sram_size": "4M"}, facts=_speed(400)),
         Chip(name="small", title="", target="acme", options={"sram_size": "512K"}, facts=_speed(100)),
-        Chip(name="twin", title="", target="acme", options={"sram_size": "2M"}, facts=_speed(400)),
+        Chip(name="twin", title="", target="acme", options={"sram_size": "2M"}, facts=_speed(400), note="It is new."),
         Chip(name="unknown", title="", target="acme"),
         Chip(name="simulated", title="", target="acme", sold=False),
     ]
@@ -185,7 +185,19 @@ def test_a_sweep_says_which_chip_does(sized: None, folder: Path) -> None:
     assert found["chosen"]["chip"] == "unknown" and "--chip unknown" in found["chosen"]["command"]
     shown = run(*words[:3], "large,twin", *words[4:]).stdout
     assert "The cheapest that meets the limits is large int8 sram_size=1M" in shown
-    assert "It is the same on twin." in shown
+    assert "It is the same on twin." in shown and "twin: It is new." in shown
+
+
+def test_a_chip_whose_size_is_none_spares_the_others(
+    sized: None, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = Chip(name="bad", title="", target="acme", options={"sram_size": "-1K", "sped": "1"})
+    rows = (*plugins.chip_providers(), plugins.ChipProvider("bad", "acme-npu", "1.0", bad))
+    monkeypatch.setattr(plugins, "chip_providers", lambda: rows)
+    (folder / "net.py").write_text(NET)
+    found = ok("sweep", "net.py:make", "--chips", "small,bad", "--sram", "1M", "--latency", "100ms")
+    failed = {row["chip"]: row.get("error", "") for row in found["results"]}
+    assert not failed["small"] and "has no option 'sped'" in failed["bad"] and found["chosen"]["chip"] == "small"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def compiled(core: Core, tosa: bytes, options: Mapping[str, str]) -> Compiled:
         **_memory(in_memory, model),
     }
     _require_room(figures["sram_kib"], core, options)
-    where = "yours" if CLOCK in options else f"that of {core.chip}; for another: --option {CLOCK}=NUMBER"
+    where = f"option {CLOCK}" if CLOCK in options else f"that of {core.chip}; for another: --option {CLOCK}=NUMBER"
     note = (
         f"cycles are estimated from the instructions of each kernel, where memory has no waits, at {clock / 1e6:g} MHz "
         f"({where}); SRAM has inputs and outputs, flash lacks the code"

@@ -57,11 +57,14 @@ def _figures(evaluation: Evaluation) -> dict[str, str]:
 
 
 def notes_of(results: Sequence[Result]) -> list[str]:
-    """Who estimates, where that is not the target's compiler, and what the estimates leave out; each once."""
+    """Notes of chips; who estimates, where that is not the target's compiler; what estimates leave out; each once."""
     notes: dict[str, None] = {}
+    chips = plugins.chips()
     for result in results:
         if isinstance(result.outcome, Evaluation):
             figures, target = result.outcome.figures, result.point.target
+            if target in chips and chips[target].note:
+                notes[f"{target}: {chips[target].note}"] = None
             if figures.estimated_by:
                 what = "latency and DRAM are" if figures.instructions is None else "latency is"
                 notes[f"{target}: {what} estimated by the {figures.estimated_by}"] = None

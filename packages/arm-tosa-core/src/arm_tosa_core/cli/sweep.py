@@ -148,7 +148,13 @@ def _space(path: Path | None, chips: str | None, scheme: Callable[[], str], sram
 def _within(chip: str, sram: int | None) -> dict[str, list[str]]:
     """The options of a chip, if it has more SRAM than is allowed, that have the program made for so much."""
     own = plugins.chip(chip).options.get("sram_size")
-    return {} if sram is None or own is None or size_of(own, "sram_size") <= sram else {"sram_size": [size_text(sram)]}
+    if sram is None or own is None:
+        return {}
+    try:
+        has_more = size_of(own, "sram_size") > sram
+    except UsageError:  # the point of this chip fails with it, and spares the others
+        return {}
+    return {"sram_size": [size_text(sram)]} if has_more else {}
 
 
 def _require_data(limits: Limits, evaluate: str | None, metric: str | None) -> None:
