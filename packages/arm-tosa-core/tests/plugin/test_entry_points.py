@@ -136,7 +136,7 @@ def test_a_chip_is_found_by_its_name(install: Install) -> None:
         with pytest.raises(UsageError, match=message):
             plugins.chip(asked)
     with pytest.raises(
-        UsageError, match=r"unknown target 'one-hp' \(it is a chip: give --chip one-hp, or --chips to compare\)"
+        UsageError, match=r"unknown target 'one-hp' \(it is a chip: give --chip one-hp, --chips to compare, or"
     ):
         plugins.target("one-hp")
 

@@ -78,7 +78,7 @@ def run(
             raise UsageError(f"{file} runs as it is; to run what --target {target} makes of it, compile it to a .pte")
         results = run_file(file, arrays)
     elif target is not None:
-        raise UsageError(f"--target and --chip are for .tosa files; {file} is compiled already")
+        raise UsageError(f"--target and --chip are for .tosa files, and {file} is none: give it without them")
     elif file.suffix == ".pte":
         from .run_pte import run_pte
 

@@ -144,7 +144,8 @@ def chip(name: str) -> Chip:
                 raise row.chip
             return row.chip
     if name in target_names():
-        raise UsageError(f"{name!r} is a target, not a chip: give --target {name}, or --targets to compare")
+        how = f"give --target {name}, --targets to compare, or [targets.{name}] in a space"
+        raise UsageError(f"{name!r} is a target, not a chip: {how}")
     names = list(chips())
     close = [each for each in names if name.lower() in each] or difflib.get_close_matches(name.lower(), names)
     hint = f" (did you mean {' or '.join(map(repr, close[:5]))}?)" if name and close else ""
@@ -243,7 +244,7 @@ def _unknown(name: str) -> str:
     close = family or difflib.get_close_matches(name.lower(), names, n=1)
     hint = f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
     if name in chips():
-        hint = f" (it is a chip: give --chip {name}, or --chips to compare)"
+        hint = f" (it is a chip: give --chip {name}, --chips to compare, or [chips.{name}] in a space)"
     return f"unknown target {name!r}{hint}; installed: {', '.join(names)}"
 
 
