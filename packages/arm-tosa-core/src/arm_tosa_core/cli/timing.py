@@ -37,7 +37,10 @@ def estimated(what: str, target: Target, payload: bytes, tosa: bytes | None = No
         ToolError: a tool that it asks fails.
     """
     if target.report.timing is None:
-        raise UsageError(f"target {target.name!r} has no timing model: it cannot say how long a payload takes")
+        raise UsageError(
+            f"target {target.name!r} has no timing model, which estimates how long a payload takes: leave --details "
+            "out. The estimate of the target's compiler, if it has one, is what `arm-tosa compile` prints"
+        )
     return Timed(what, target.report.timing(payload, tosa))
 
 
