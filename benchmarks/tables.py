@@ -114,7 +114,13 @@ def vgf(figures: Figures) -> str:
 
 def vgf_frames(figures: Figures) -> str:
     """VGF in an application's frames, a line per network and type."""
-    heads = ["network", "frame on the GPU, ms", "PyTorch, ms (ours to it)", "record, µs", "device memory, MiB"]
+    heads = [
+        "network",
+        "frame on the GPU, ms",
+        "PyTorch, ms (ours to it)",
+        "record / with `replay`, µs",
+        "device memory, MiB",
+    ]
     lines = []
     for case in figures.cases("vgf_frames"):
         ours = figures.figure("vgf_frames", case, "ours", "device_ms")
@@ -130,7 +136,10 @@ def vgf_frames(figures: Figures) -> str:
                 f"{case['network']}, {case['scheme']}",
                 _shown(ours, 2),
                 f"{theirs.value:.2f}{note} ({ours.value / theirs.value:.2f})" if beside and theirs is not None else "–",
-                _shown(figures.figure("vgf_frames", case, "ours", "record_us"), 0),
+                " / ".join(
+                    _shown(figures.figure("vgf_frames", case, "ours", f"{way}_us"), digits)
+                    for way, digits in (("record", 0), ("replay", 1))
+                ),
                 f"{sum(part.value for part in parts if part is not None):.1f}",
                 figures.machine("vgf_frames", case, "ours").partition(", x86_64, ")[2].partition(":")[0],
                 f"{ours.day}, `{ours.commit}`",

@@ -239,6 +239,11 @@ struct ProgramOptions {
     bool test_kernels = true;
     /// Frames with states are submitted in the order in which they are recorded, each once.
     std::vector<State> states = {};  // NOLINT(readability-redundant-member-init)
+    /// What a frame does is recorded once, and `record` adds one command that executes it, to a
+    /// command buffer that is a primary one. All state of that command buffer is undefined behind
+    /// it. It is recorded anew after `bind`, `resize` and `set_push_constants`: record a frame
+    /// after these only when its last command buffer is done.
+    bool replay = false;
 };
 
 /// A program, ready to be recorded.

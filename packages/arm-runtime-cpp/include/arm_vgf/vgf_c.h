@@ -100,6 +100,7 @@ typedef struct arm_vgf_program_options {
     int32_t skip_kernel_tests; /* 1: ProgramOptions::test_kernels is false */
     const char* const* states; /* names of an output and an input for each; see State of vgf.hpp */
     size_t state_count;
+    int32_t replay; /* 1: ProgramOptions::replay of vgf.hpp */
 } arm_vgf_program_options;
 
 /* Bytes of device memory. */

@@ -87,6 +87,7 @@ vgf::ProgramOptions options_of(const arm_vgf_program_options* options) {
     if (given.tune != nullptr) wanted.tuning = arm_runtime::vgf::tuning_named(given.tune);
     if (given.record_upload) wanted.upload = vgf::Upload::kRecorded;
     wanted.test_kernels = given.skip_kernel_tests == 0;
+    wanted.replay = given.replay != 0;
     if (given.state_count != 0 && given.states == nullptr) throw vgf::Error("states are NULL");
     for (size_t i = 0; i < given.state_count; ++i) {
         wanted.states.push_back({text_of(given.states[2 * i]), text_of(given.states[2 * i + 1])});

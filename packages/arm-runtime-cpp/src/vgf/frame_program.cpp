@@ -122,6 +122,49 @@ void barrier(const vk::raii::CommandBuffer& commands) {
     commands.pipelineBarrier(kStages, kStages, {}, memory, {}, {});
 }
 
+/// What a program does in each frame, recorded once, to be executed in the application's command
+/// buffers: of a frame, one for each place that states may have.
+class Replays {
+  public:
+    Replays(const arm_runtime::vgf::Device& device, uint32_t frames)
+        : pool_(device.vulkan(), vk::CommandPoolCreateInfo()
+                                     .setFlags(vk::CommandPoolCreateFlagBits::eResetCommandBuffer)
+                                     .setQueueFamilyIndex(device.queue_family())),
+          is_recorded_(size_t{2} * frames) {
+        vk::raii::CommandBuffers made(device.vulkan(),
+                                      vk::CommandBufferAllocateInfo()
+                                          .setCommandPool(*pool_)
+                                          .setLevel(vk::CommandBufferLevel::eSecondary)
+                                          .setCommandBufferCount(2 * frames));
+        commands_ = std::move(made);
+    }
+
+    void forget(uint32_t frame) { is_recorded_[2 * frame] = is_recorded_[2 * frame + 1] = false; }
+    void forget_all() { std::fill(is_recorded_.begin(), is_recorded_.end(), false); }
+
+    /// The commands of a frame, which `record` records where there are none.
+    template <typename Record>
+    const vk::raii::CommandBuffer& of(uint32_t frame, bool swapped, Record record) {
+        const size_t number = 2 * size_t{frame} + (swapped ? 1 : 0);
+        const vk::raii::CommandBuffer& commands = commands_[number];
+        if (!is_recorded_[number]) {
+            const vk::CommandBufferInheritanceInfo inherited;
+            commands.begin(vk::CommandBufferBeginInfo()
+                               .setFlags(vk::CommandBufferUsageFlagBits::eSimultaneousUse)
+                               .setPInheritanceInfo(&inherited));
+            record(commands);
+            commands.end();
+            is_recorded_[number] = true;
+        }
+        return commands;
+    }
+
+  private:
+    vk::raii::CommandPool pool_;
+    std::vector<vk::raii::CommandBuffer> commands_;
+    std::vector<bool> is_recorded_;
+};
+
 }  // namespace
 
 class Program::Impl {
@@ -162,6 +205,7 @@ class Program::Impl {
             // What the driver has stays as it is: it is the parent's.
             [[maybe_unused]] const Engine* parents = engine_.release();
             [[maybe_unused]] const std::vector<FramePorts>* ports = ports_.release();
+            [[maybe_unused]] const Replays* replays = replays_.release();
             return;
         }
         const std::lock_guard<std::mutex> lock(device_.loading());
@@ -205,12 +249,14 @@ class Program::Impl {
         number_ = sizes_.number_of(arguments.data());
         shapes_ = {input_shapes, sizes_.output_shapes(number_)};
         for (FramePorts& ports : *ports_) ports.unbind();
+        if (replays_) replays_->forget_all();
         restart();
     }
 
     void set_push_constants(size_t index, const void* data, size_t bytes) {
         push_values_.check(index, data, bytes);
         push_values_.give(*engine_, index, data);
+        if (replays_) replays_->forget_all();
     }
 
     void record(VkCommandBuffer commands, uint32_t frame) {
@@ -232,14 +278,13 @@ class Program::Impl {
         with_errors([&] {
             engine_->choose(number_);
             const Borrowed borrowed(device_.vulkan(), commands);
-            device_.names().begin(commands, "arm_vgf");
-            barrier(*borrowed);
-            (*ports_)[0].record(*borrowed, frame, swapped_, start_);
-            barrier(*borrowed);
-            engine_->record(*borrowed);
-            barrier(*borrowed);
-            (*ports_)[1].record(*borrowed, frame, swapped_, start_);
-            device_.names().end(commands);
+            const auto record_now = [&](const vk::raii::CommandBuffer& to) { write(to, frame); };
+            // Where states are fresh, their inputs are read from where they are bound.
+            if (replays_ && !(has_states_ && start_)) {
+                (*borrowed).executeCommands(*replays_->of(frame, swapped_, record_now));
+            } else {
+                record_now(*borrowed);
+            }
         });
         start_ = false;
         if (!has_states_) return;
@@ -269,6 +314,17 @@ class Program::Impl {
     const std::vector<std::vector<int64_t>>& output_shapes() const { return shapes_[1]; }
 
   private:
+    void write(const vk::raii::CommandBuffer& commands, uint32_t frame) {
+        device_.names().begin(*commands, "arm_vgf");
+        barrier(commands);
+        (*ports_)[0].record(commands, frame, swapped_, start_);
+        barrier(commands);
+        engine_->record(commands);
+        barrier(commands);
+        (*ports_)[1].record(commands, frame, swapped_, start_);
+        device_.names().end(*commands);
+    }
+
     void load(const ParsedFile& file, std::optional<SizedGraph>& graph,
               const ProgramOptions& options, const Use& use) {
         const SharedCache cache(device_, options.pipeline_cache);
@@ -278,12 +334,14 @@ class Program::Impl {
             ports_->emplace_back(device_, *engine_, outputs ? sizes_.outputs() : sizes_.inputs(),
                                  outputs, frames_, use.states);
         }
+        if (options.replay) replays_ = std::make_unique<Replays>(device_, frames_);
         cache.give();
         device_.cache().save();
         device_.facts().save();
     }
 
     void free() {
+        replays_.reset();
         ports_->clear();
         engine_.reset();
     }
@@ -302,6 +360,7 @@ class Program::Impl {
             (*ports_)[outputs ? 1 : 0].bind(
                 frame, port, {info.type, shapes_[outputs ? 1 : 0][port], text}, place...);
         });
+        if (replays_) replays_->forget(frame);
     }
 
     /// Whether it is an output, and its number.
@@ -333,6 +392,7 @@ class Program::Impl {
     std::unique_ptr<Engine> engine_;
     /// Of inputs, of outputs.
     std::unique_ptr<std::vector<FramePorts>> ports_ = std::make_unique<std::vector<FramePorts>>();
+    std::unique_ptr<Replays> replays_;                       ///< nullptr: frames are recorded anew
     std::vector<std::vector<std::vector<int64_t>>> shapes_;  ///< the same, as they were chosen
 };
 

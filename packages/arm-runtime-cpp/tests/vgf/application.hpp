@@ -34,6 +34,8 @@ inline vk::ImageAspectFlags aspect_of(vk::Format format) {
                                             : vk::ImageAspectFlagBits::eColor;
 }
 
+inline bool replays = false;  ///< ProgramOptions::replay
+
 class Application {
   public:
     struct Buffer {
@@ -87,6 +89,7 @@ class Application {
         adopted.loading_family = family();
         if (masked == "queue") adopted.loading_queue = stand_in::second;
         adopted_ = std::make_unique<vgf::Device>(vgf::Device::adopt(adopted));
+        options_.replay = replays;
         if (masked == "recorded") options_.upload = vgf::Upload::kRecorded;
     }
     ~Application() {

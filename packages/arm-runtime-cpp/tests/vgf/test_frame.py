@@ -78,7 +78,9 @@ def of_frames(session: Any, count: int) -> list[list[Array]]:
     return [[draw(t.dtype, t.shape) for t in session.inputs] for _ in range(count)]
 
 
-def check(vgf: Any, frame: Frame, data: bytes, folder: Path, masked: str, frames: int = 3, offset: int = 20) -> str:
+def check(
+    vgf: Any, frame: Frame, data: bytes, folder: Path, masked: str, frames: int = 3, offset: int = 20, *more: str
+) -> str:
     """Frames that are submitted before one is waited for, beside runs of a session."""
     (folder / "a.vgf").write_bytes(data)
     with vgf.Session(data, engine="compute") as session:
@@ -87,7 +89,7 @@ def check(vgf: Any, frame: Frame, data: bytes, folder: Path, masked: str, frames
     for i, arrays in enumerate(zip(*given, strict=True)):
         (folder / f"x{i}").write_bytes(b"".join(array.tobytes() for array in arrays))
     names = [*(f"x{i}" for i in range(len(given[0]))), *(f"y{i}" for i in range(len(wanted[0])))]
-    said = frame(folder, "buffers", "a.vgf", masked, frames, offset, *names)
+    said = frame(folder, "buffers", "a.vgf", masked, frames, offset, *names, *more)
     for i, arrays in enumerate(zip(*wanted, strict=True)):
         assert (folder / f"y{i}").read_bytes() == b"".join(array.tobytes() for array in arrays), f"output {i}"
     return said
@@ -96,6 +98,13 @@ def check(vgf: Any, frame: Frame, data: bytes, folder: Path, masked: str, frames
 @pytest.mark.parametrize("scheme", ["int8", "fp32"])
 def test_frames_have_the_bits_of_a_session(vgf: Any, frame: Frame, tmp_path: Path, scheme: str) -> None:
     assert check(vgf, frame, network(scheme), tmp_path, "none").count("record") == 3
+
+
+def test_frames_that_are_replayed_have_the_bits_of_a_session(vgf: Any, frame: Frame, tmp_path: Path) -> None:
+    assert check(vgf, frame, network("int8"), tmp_path, "none", 3, 20, "replay").count("record") == 3
+    rows = [line.rsplit(" ", 1) for line in frame(tmp_path, "many", "a.vgf", 400, "replay", alone=True).splitlines()]
+    used = [int(value) for name, value in rows if name == "in use"]
+    assert rows[-1] == ["allocations", "0"] and used[3] - used[1] < 1 << 14
 
 
 def test_every_feature_may_be_masked(vgf: Any, frame: Frame, tmp_path: Path) -> None:
@@ -211,8 +220,9 @@ def summed(kind: str) -> bytes:
 @pytest.mark.parametrize("kind", ["graph", "shader"])
 @pytest.mark.parametrize("initial", [False, True])
 @pytest.mark.parametrize("restart", [99, 3])
+@pytest.mark.parametrize("replay", [(), ("replay",)], ids=["recorded", "replayed"])
 def test_a_state_stays_on_the_device(
-    vgf: Any, frame: Frame, tmp_path: Path, kind: str, initial: bool, restart: int
+    vgf: Any, frame: Frame, tmp_path: Path, kind: str, initial: bool, restart: int, replay: tuple[str, ...]
 ) -> None:
     """An output of a frame is an input of the next one, without a copy; all frames are submitted at once."""
     data, frames = summed(kind), 6
@@ -225,7 +235,7 @@ def test_a_state_stays_on_the_device(
     x.tofile(tmp_path / "x")
     first.tofile(tmp_path / "first")
     words = ("states", "a.vgf", total, state, frames, restart, "x", "y", "last")
-    frame(tmp_path, *words, *(["first"] if initial else []))
+    frame(tmp_path, *words, *(["first"] if initial else []), *replay)
     wanted, current = [], first
     for i, one in enumerate(x):
         current = (first if i == restart else current) + one

@@ -10,11 +10,12 @@
 //     vgf_frame lost|forked|threads PROGRAM.vgf INPUT OUTPUT
 //     vgf_frame c PROGRAM.vgf INPUT OUTPUT
 //
-// MASKED is a feature that the device is made without, "none", or "all"; "allocator": memory comes
-// from an allocator of the application, as parts of one block; or how constants get into memory
-// that the host does not see: "staged", "queue" (a second one), "recorded". "labels": the instance
-// has VK_EXT_debug_utils. FROM and TO are numbers of VkFormats. Files of frames lie one after the
-// other. All frames are submitted before one is waited for.
+// "replay" behind all words: ProgramOptions::replay. MASKED is a feature that the device is made
+// without, "none", or "all"; "allocator": memory comes from an allocator of the application, as
+// parts of one block; or how constants get into memory that the host does not see: "staged",
+// "queue" (a second one), "recorded". "labels": the instance has VK_EXT_debug_utils. FROM and TO
+// are numbers of VkFormats. Files of frames lie one after the other. All frames are submitted
+// before one is waited for.
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -225,6 +226,7 @@ int states(const Words& words) {
     vgf::ProgramOptions options;
     options.frames_in_flight = static_cast<uint32_t>(std::stoul(words[3]));
     options.states = {{words[1], words[2]}};
+    options.replay = replays;
     const vgf::MemoryUse needed =
         vgf::Program::memory_needed(file.data(), file.size(), app.adopted(), options);
     vgf::Program program(file.data(), file.size(), app.adopted(), options);
@@ -280,7 +282,7 @@ int states(const Words& words) {
 int resize(const Words& words) {
     const Bytes file = read(words[0]);
     const Application app("none");
-    vgf::Program program(file.data(), file.size(), app.adopted(), {});
+    vgf::Program program(file.data(), file.size(), app.adopted(), app.options(2));
     std::vector<int64_t> shape;
     std::istringstream text(words[1]);
     for (int64_t size = 0; text >> size;) shape.push_back(size);
@@ -450,7 +452,7 @@ int many(const Words& words) {
     // Without commands, what a recording takes is the library's alone.
     stand_in::no_commands = words.size() > 2;
     const Application app("none");
-    vgf::Program program(file.data(), file.size(), app.adopted(), {1});
+    vgf::Program program(file.data(), file.size(), app.adopted(), app.options(1));
     std::vector<Application::Buffer> memory;
     for (const auto* some : {&program.inputs(), &program.outputs()}) {
         for (const vgf::TensorInfo& info : *some) {
@@ -676,8 +678,12 @@ int requirements() {
 }  // namespace
 
 int main(int count, char** given) {
-    const Words words(given + 1, given + count);
+    Words words(given + 1, given + count);
     try {
+        if (words.back() == "replay") {
+            replays = true;
+            words.pop_back();
+        }
         if (words[0] == "requirements") return requirements();
         const Words rest(words.begin() + 1, words.end());
         if (words[0] == "buffers") return buffers(rest);
