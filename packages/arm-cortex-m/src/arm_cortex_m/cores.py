@@ -16,9 +16,9 @@ class Core:
         name: the target, and the argument of GCC's and Clang's ``-mcpu``.
         vectors: its instructions on several numbers at once, for people.
         flags: of GCC besides: the floating point unit.
-        cycles: for an instruction of compiled C: EEMBC's CoreMark/MHz as Arm states it for the core (3.54, 5.29, 4.10,
-            4.40, 6.28), and the instructions of an iteration with GCC's -Ofast in QEMU (274,700, 263,200 on Cortex-M7
-            and 268,000 with the instructions of Cortex-M55).
+        cycles: for an instruction of compiled C: EEMBC's CoreMark/MHz of the core (3.54, 5.29, 4.10, 4.40, 6.28 in the
+            table of github.com/sochub/Level), and the instructions of an iteration with GCC's -Ofast in QEMU (274,700,
+            263,200 on Cortex-M7 and 268,000 with the instructions of Cortex-M55).
         cycles_of_function, cycles_of_depthwise: the same for the functions of :mod:`arm_cortex_m.kernels`. With Helium:
             cycles of the first layers of MobileNetV2 on an Alif Ensemble E8, with CMSIS-NN
             (github.com/pytorch/executorch/issues/17651), by CMSIS-NN's instructions in QEMU: from 1.17 to 1.22 for
