@@ -258,6 +258,7 @@ def test_what_the_targets_compiler_says_is_reported(
         "notes": ["no power"],
         "macs": None,
         "mac_utilisation": None,
+        "instructions": None,
         "moved": [],
         "ms": 0.1,
     }
