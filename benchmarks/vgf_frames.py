@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from benchmarks.results import Measurement, Run, add_results_option, progress, record
 
@@ -94,6 +95,7 @@ def cuda_graph_ms(network: str, shape: tuple[int, ...], scheme: str, runs: int =
 
     from benchmarks.nx import graphics
 
+    cuda: Any = torch.cuda  # whose types are not said
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     dtype = {"fp16": torch.float16, "fp32": torch.float32}[scheme]
@@ -103,17 +105,17 @@ def cuda_graph_ms(network: str, shape: tuple[int, ...], scheme: str, runs: int =
         module = module.to(memory_format=memory_format)
         x = torch.rand(shape, device="cuda", dtype=dtype).to(memory_format=memory_format)
         with torch.no_grad():
-            side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-            with torch.cuda.stream(side):
+            side = cuda.Stream()
+            with cuda.stream(side):
                 for _ in range(5):
                     module(x)
-            torch.cuda.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
+            cuda.synchronize()
+            graph = cuda.CUDAGraph()
+            with cuda.graph(graph):
                 module(x)
         times: list[float] = []
         for _ in range(runs):
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+            begin, end = (cuda.Event(enable_timing=True) for _ in range(2))
             begin.record()
             graph.replay()
             end.record()

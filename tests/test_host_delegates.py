@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +66,9 @@ def test_a_run_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_name_is_taken_once() -> None:
     from arm_runtime import host
 
-    run: Callable[..., None] = lambda payload, buffers: None  # noqa: E731
+    def run(payload: object, buffers: object) -> None:
+        pass
+
     host.register("TakenOnce", run)
     with pytest.raises(ValueError, match="'TakenOnce'"):
         host.register("TakenOnce", run)

@@ -7,7 +7,7 @@ import re
 from configparser import ConfigParser
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from sram_kit import flatbuffer
@@ -30,8 +30,8 @@ CHIPS = {chip.name: chip for chip in chips()}
 every_chip = pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
 
 
-def spec_of(chip: Chip, **options: str) -> EthosUCompileSpec:
-    return EthosUCompileSpec(chip.target, **{**chip.options, **options})  # type: ignore[arg-type]
+def spec_of(chip: Chip, **options: Any) -> EthosUCompileSpec:
+    return EthosUCompileSpec(chip.target, **{**chip.options, **options})
 
 
 def figures(spec: EthosUCompileSpec) -> dict[str, float]:
@@ -121,9 +121,9 @@ def test_a_program_is_timed_as_it_was_compiled(spec: EthosUCompileSpec) -> None:
         ({"sram_size": "4M"}, [], False),
     ],
 )
-def test_advice_is_for_the_device(options: dict[str, str], others: list[str], larger: bool) -> None:
+def test_advice_is_for_the_device(options: dict[str, Any], others: list[str], larger: bool) -> None:
     """Which has neither more SRAM than it has, nor another accelerator."""
-    spec = EthosUCompileSpec("ethos-u55-128", **options)  # type: ignore[arg-type]
+    spec = EthosUCompileSpec("ethos-u55-128", **options)
     request = cast("Request", SimpleNamespace(spec=spec))
     changes = [candidate.change for candidate in candidates(request, cast("Report", None))]
     assert [change for change in changes if "budget" in change] == others

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -296,10 +297,10 @@ def test_a_device_that_is_large_enough_changes_nothing() -> None:
         ("ethos-u65-256", {"memory_mode": "Dedicated_Sram_384KB"}),
     ],
 )
-def test_where_nothing_is_searched_a_device_that_is_too_small_is_an_error(target: str, options: dict[str, str]) -> None:
-    taken = figures_of(EthosUCompileSpec(target, **options))["sram_kib"]  # type: ignore[arg-type]
+def test_where_nothing_is_searched_a_device_that_is_too_small_is_an_error(target: str, options: dict[str, Any]) -> None:
+    taken = figures_of(EthosUCompileSpec(target, **options))["sram_kib"]
     sizes = [round(taken * 1024) - less for less in (0, 1)]
-    fits, small = (EthosUCompileSpec(target, sram_size=size, **options) for size in sizes)  # type: ignore[arg-type]
+    fits, small = (EthosUCompileSpec(target, sram_size=size, **options) for size in sizes)
     assert figures_of(fits)["sram_kib"] == taken
     with pytest.raises(UsageError, match=rf"the device has sram_size={sizes[1]} of SRAM, and {taken:,.1f} KiB are"):
         figures_of(small)
