@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,13 +56,10 @@ class _Fields:
     """The numbers among the fields of a call."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        self._fields = {name.removeprefix("conv."): value for name, value in fields.items()}
+        self._fields = {re.sub(r"^(conv\.)?(window\.)?", "", name): value for name, value in fields.items()}
 
     def __getattr__(self, name: str) -> int:
         return int(self._fields[name])
-
-    def pool(self, name: str) -> int:
-        return int(self._fields[f"pool.{name}"])
 
 
 def _conv2d(function: str, call: _Fields, lanes: _Lanes, may_be_direct: bool = True) -> tuple[str, Counts]:
@@ -154,8 +152,8 @@ def _table(function: str, call: _Fields, _: _Lanes) -> tuple[str, Counts]:
 
 
 def _pool(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
-    places = call.pool("batches") * call.pool("out_height") * call.pool("out_width")
-    taps, channels = call.pool("kernel_height") * call.pool("kernel_width"), call.pool("channels")
+    places = call.batches * call.out_height * call.out_width
+    taps, channels = call.kernel_height * call.kernel_width, call.channels
     blocks = _up(channels, lanes.bytes)
     return function, (places * blocks * taps, places * taps, places * blocks, places * channels, places, 1)
 

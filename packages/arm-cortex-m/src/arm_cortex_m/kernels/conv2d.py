@@ -47,8 +47,8 @@ def conv2d_of(op: Op, tail: tuple[Op, ...], weights: _Array) -> Call | None:
         function="tosa_conv2d_s8",
         source="tosa_conv2d_s8.c",
         fields={
-            **_sizes(op),
             **window(op, *weights.shape[1:3]),
+            "out_channels": len(rows),
             "zero_point": zero_point,
             "weights": np.append(rows, np.zeros(_MORE, np.int8)).astype(np.int8),
             **rescale,
@@ -74,8 +74,8 @@ def conv2d_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
         function="tosa_conv2d_s16",
         source="tosa_conv2d_s16.c",
         fields={
-            **_sizes(op),
             **window(op, *weights.shape[1:3]),
+            "out_channels": len(rows),
             "weights": np.append(rows, np.zeros(_MORE, np.int8)).astype(np.int8),
             **rescale,
         },
@@ -95,8 +95,8 @@ def _conv2d_s8_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
     if rescale is None:
         return None
     fields: dict[str, int | _Array] = {
-        **_sizes(op),
         **window(op, *weights.shape[1:3]),
+        "out_channels": len(rows),
         "weights": np.append(rows, np.zeros(_MORE, np.int8)).astype(np.int8),
         **rescale,
     }
@@ -140,32 +140,31 @@ def _narrows(rescale: Op) -> bool:
     return types and zero_points(rescale) == (0, 0) and bool((multipliers == 1 << shifts).all())
 
 
-def _sizes(op: Op) -> dict[str, int]:
-    batches, height, width, channels = op.inputs[0].shape
-    _, out_height, out_width, out_channels = op.output.shape
-    return {
-        "batches": batches,
-        "height": height,
-        "width": width,
-        "channels": channels,
-        "out_height": out_height,
-        "out_width": out_width,
-        "out_channels": out_channels,
-    }
-
-
 def window(op: Op, height: int, width: int) -> dict[str, int]:
-    """The kernel's size and steps."""
-    return {
+    """The fields of a ``struct tosa_window``: the input's, the output's and the kernel's sizes, and its steps.
+
+    Args:
+        height, width: of the kernel.
+    """
+    batches, in_height, in_width, channels = op.inputs[0].shape
+    stride, dilation, pad = op.attrs["stride"], op.attrs.get("dilation", (1, 1)), op.attrs["pad"]
+    fields = {
+        "batches": batches,
+        "height": in_height,
+        "width": in_width,
+        "channels": channels,
+        "out_height": op.output.shape[1],
+        "out_width": op.output.shape[2],
         "kernel_height": height,
         "kernel_width": width,
-        "stride_y": op.attrs["stride"][0],
-        "stride_x": op.attrs["stride"][1],
-        "pad_top": op.attrs["pad"][0],
-        "pad_left": op.attrs["pad"][2],
-        "dilation_y": op.attrs["dilation"][0],
-        "dilation_x": op.attrs["dilation"][1],
+        "stride_y": stride[0],
+        "stride_x": stride[1],
+        "pad_top": pad[0],
+        "pad_left": pad[2],
+        "dilation_y": dilation[0],
+        "dilation_x": dilation[1],
     }
+    return {f"window.{name}": value for name, value in fields.items()}
 
 
 def is_int8(op: Op) -> bool:

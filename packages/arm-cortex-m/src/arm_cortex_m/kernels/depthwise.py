@@ -41,27 +41,20 @@ def depthwise_conv2d(op: Op, chains: Chains) -> Call | None:
     rescale = fields_of(tail[0], bounds(tail), folded(op.inputs[2], rows, zero_point), rows)
     if rescale is None:
         return None
-    batches, in_height, in_width, _ = source.shape
-    _, out_height, out_width, _ = op.output.shape
+    out_width = op.output.shape[2]
     steps = window(op, height, width)
-    fits = _BLOCK % channels == 0 and steps["stride_x"] == 1
+    fits = _BLOCK % channels == 0 and steps["window.stride_x"] == 1
     places = _BLOCK // channels if fits and out_width >= _BLOCK // channels else 1
     for name in ("biases", "multipliers", "shifts"):
         rescale[f"rescale.{name}"] = _blocks(np.asarray(rescale[f"rescale.{name}"]), places)[:, _LANES].reshape(-1)
-    ring = ((height - 1) * steps["dilation_y"] + 1) * (
-        (out_width - 1) * steps["stride_x"] + (width - 1) * steps["dilation_x"] + 1
+    ring = ((height - 1) * steps["window.dilation_y"] + 1) * (
+        (out_width - 1) * steps["window.stride_x"] + (width - 1) * steps["window.dilation_x"] + 1
     )
     return Call(
         ops=(op, *tail),
         function="tosa_depthwise_conv2d_s8",
         source="tosa_depthwise_conv2d_s8.c",
         fields={
-            "batches": batches,
-            "height": in_height,
-            "width": in_width,
-            "channels": channels,
-            "out_height": out_height,
-            "out_width": out_width,
             **steps,
             "zero_point": zero_point,
             "places": places,
@@ -83,18 +76,11 @@ def _depthwise_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
     if found is None:
         return None
     ops, rescale = found
-    batches, in_height, in_width, _ = op.inputs[0].shape
     return Call(
         ops=(op, *ops),
         function="tosa_depthwise_conv2d_s16",
         source="tosa_depthwise_conv2d_s16.c",
         fields={
-            "batches": batches,
-            "height": in_height,
-            "width": in_width,
-            "channels": channels,
-            "out_height": op.output.shape[1],
-            "out_width": op.output.shape[2],
             **window(op, height, width),
             "weights": weights.reshape(-1).astype(np.int8),
             **rescale,

@@ -10,6 +10,7 @@ from arm_tosa_core.tosa.ir import DType, Op
 
 from .call import Call
 from .chain import Chains, numbers
+from .conv2d import window
 
 _Array = np.ndarray[Any, Any]
 #: ``tosa_pool2d_s8.c`` shifts right by 32 and at least 1 more.
@@ -58,20 +59,4 @@ def _sizes(op: Op, axis: int) -> set[int]:
 
 
 def _call(op: Op, function: str, fields: dict[str, int | _Array]) -> Call:
-    batches, height, width, channels = op.inputs[0].shape
-    sizes = {
-        "batches": batches,
-        "height": height,
-        "width": width,
-        "channels": channels,
-        "out_height": op.output.shape[1],
-        "out_width": op.output.shape[2],
-        "kernel_height": op.attrs["kernel"][0],
-        "kernel_width": op.attrs["kernel"][1],
-        "stride_y": op.attrs["stride"][0],
-        "stride_x": op.attrs["stride"][1],
-        "pad_top": op.attrs["pad"][0],
-        "pad_left": op.attrs["pad"][2],
-    }
-    pool = {f"pool.{name}": value for name, value in sizes.items()}
-    return Call((op,), function, "tosa_pool2d_s8.c", pool | fields, (op.inputs[0],))
+    return Call((op,), function, "tosa_pool2d_s8.c", {**window(op, *op.attrs["kernel"]), **fields}, (op.inputs[0],))

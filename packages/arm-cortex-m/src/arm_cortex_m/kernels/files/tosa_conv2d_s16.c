@@ -4,12 +4,6 @@
 
 #include "tosa_products.h"
 
-struct place {
-    int32_t batch;
-    int32_t y;
-    int32_t x;
-};
-
 /* The numbers of an image, of one type or of the other. */
 struct image {
     const int16_t *wide;
@@ -17,72 +11,42 @@ struct image {
     int32_t zero_point; /* of `narrow` */
 };
 
-static void copy(int16_t *to, const struct image *image, size_t at, size_t count) {
-    if (image->wide != NULL) {
-        tosa_copy((int8_t *)to, (const int8_t *)&image->wide[at], count * sizeof *to);
-        return;
-    }
+/* Numbers of 8 bits, which fill the second half of a row of 16 bits, to such numbers without their zero point. */
+static void widen(int16_t *row, size_t count, int32_t zero_point) {
+    const int8_t *from = (const int8_t *)row + count;
+
 #if defined(TOSA_HELIUM)
     for (int32_t left = (int32_t)count; left > 0; left -= 8) {
         const mve_pred16_t some = vctp16q((uint32_t)left);
 
-        vstrhq_p_s16(to, vsubq_n_s16(vldrbq_z_s16(&image->narrow[at], some), (int16_t)image->zero_point), some);
-        to += 8;
-        at += 8u;
+        vstrhq_p_s16(row, vsubq_n_s16(vldrbq_z_s16(from, some), (int16_t)zero_point), some);
+        row += 8;
+        from += 8;
     }
 #else
-    for (size_t i = 0; i < count; i++) {
-        to[i] = (int16_t)(image->narrow[at + i] - image->zero_point);
+    for (; count != 0u; count--) {
+        *row++ = (int16_t)(*from++ - zero_point);
     }
 #endif
 }
 
-static void fill(int16_t *to, size_t count) { tosa_fill((int8_t *)to, 0, count * sizeof *to); }
-
 /* The numbers under the kernel at one place; moves to the next. */
-static void gather(const struct tosa_conv2d_s16 *conv, const struct image *image, struct place *place, int16_t *row) {
-    const size_t channels = (size_t)conv->channels;
-    const size_t line = (size_t)conv->kernel_width * channels;
-    const int32_t left = place->x * conv->stride_x - conv->pad_left;
-    const int32_t right = left + (conv->kernel_width - 1) * conv->dilation_x;
-    const int whole = conv->dilation_x == 1 && left >= 0 && right < conv->width;
-    int32_t y = place->y * conv->stride_y - conv->pad_top;
+static void gather(const struct tosa_conv2d_s16 *conv, const struct image *image, struct tosa_place *place,
+                   int16_t *row) {
+    int8_t *const bytes = (int8_t *)row;
+    const size_t depth = tosa_depth(&conv->window);
 
-    for (int32_t i = 0; i < conv->kernel_height; i++, y += conv->dilation_y) {
-        const int32_t first = (place->batch * conv->height + y) * conv->width;
-
-        if (y < 0 || y >= conv->height) {
-            fill(row, line);
-            row += line;
-            continue;
-        }
-        if (whole != 0) {
-            copy(row, image, (size_t)(first + left) * channels, line);
-            row += line;
-            continue;
-        }
-        for (int32_t j = 0, x = left; j < conv->kernel_width; j++, x += conv->dilation_x) {
-            if (x < 0 || x >= conv->width) {
-                fill(row, channels);
-            } else {
-                copy(row, image, (size_t)(first + x) * channels, channels);
-            }
-            row += channels;
-        }
-    }
-    if (++place->x == conv->out_width) {
-        place->x = 0;
-        if (++place->y == conv->out_height) {
-            place->y = 0;
-            place->batch++;
-        }
+    if (image->wide != NULL) {
+        (void)tosa_gather(&conv->window, sizeof *row, 0, (const int8_t *)image->wide, place, bytes);
+    } else {
+        (void)tosa_gather(&conv->window, 1, image->zero_point, image->narrow, place, &bytes[depth]);
+        widen(row, depth, image->zero_point);
     }
 }
 
 /* Whether the input has the rows of the matrix already. */
 static int input_has_rows(const struct tosa_conv2d_s16 *conv, const struct image *image) {
-    return image->wide != NULL && conv->kernel_height == 1 && conv->kernel_width == 1 && conv->stride_y == 1 &&
-           conv->stride_x == 1 && conv->height == conv->out_height && conv->width == conv->out_width;
+    return image->wide != NULL && tosa_input_has_rows(&conv->window);
 }
 
 #if defined(TOSA_HELIUM)
@@ -138,12 +102,12 @@ static void multiply(const struct tosa_conv2d_s16 *conv, uint32_t depth, const i
 }
 
 static void convolve(const struct tosa_conv2d_s16 *conv, int16_t *output, const struct image *image, void *scratch) {
-    const uint32_t depth = (uint32_t)(conv->kernel_height * conv->kernel_width * conv->channels);
+    const uint32_t depth = tosa_depth(&conv->window);
     const int direct = input_has_rows(conv, image);
     const int16_t *input = image->wide;
-    struct place place = {0, 0, 0};
+    struct tosa_place place = {0, 0, 0};
 
-    for (size_t count = (size_t)conv->batches * (size_t)conv->out_height * (size_t)conv->out_width; count != 0u;
+    for (size_t count = tosa_places(&conv->window); count != 0u;
          count--) {
         if (direct == 0) {
             gather(conv, image, &place, scratch);
@@ -220,13 +184,13 @@ static void multiply1(const struct tosa_conv2d_s16 *conv, uint32_t depth, const 
 }
 
 static void convolve(const struct tosa_conv2d_s16 *conv, int16_t *output, const struct image *image, void *scratch) {
-    const uint32_t depth = (uint32_t)(conv->kernel_height * conv->kernel_width * conv->channels);
+    const uint32_t depth = tosa_depth(&conv->window);
     const int direct = input_has_rows(conv, image);
     const int16_t *input = image->wide;
-    size_t count = (size_t)conv->batches * (size_t)conv->out_height * (size_t)conv->out_width;
+    size_t count = tosa_places(&conv->window);
     uint32_t *const rows = scratch;
     int16_t *const gathered = (int16_t *)&rows[(depth + 3u) / 4u * 8u];
-    struct place place = {0, 0, 0};
+    struct tosa_place place = {0, 0, 0};
 
     while (count != 0u) {
         const size_t some = count < 4u ? 1u : 4u;
@@ -255,13 +219,13 @@ static void convolve(const struct tosa_conv2d_s16 *conv, int16_t *output, const 
 #else
 
 static void convolve(const struct tosa_conv2d_s16 *conv, int16_t *output, const struct image *image, void *scratch) {
-    const size_t depth = (size_t)conv->kernel_height * (size_t)conv->kernel_width * (size_t)conv->channels;
+    const size_t depth = tosa_depth(&conv->window);
     const size_t channels = (size_t)conv->out_channels;
     const int direct = input_has_rows(conv, image);
     const int16_t *input = image->wide;
-    struct place place = {0, 0, 0};
+    struct tosa_place place = {0, 0, 0};
 
-    for (size_t count = (size_t)conv->batches * (size_t)conv->out_height * (size_t)conv->out_width; count != 0u;
+    for (size_t count = tosa_places(&conv->window); count != 0u;
          count--) {
         const int16_t *const row = direct != 0 ? input : scratch;
         const int8_t *weights = conv->weights;

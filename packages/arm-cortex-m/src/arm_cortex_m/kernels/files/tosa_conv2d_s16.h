@@ -3,24 +3,11 @@
 #ifndef TOSA_CONV2D_S16_H
 #define TOSA_CONV2D_S16_H
 
-#include "tosa_kernels.h"
+#include "tosa_window.h"
 
 struct tosa_conv2d_s16 {
-    int32_t batches;
-    int32_t height; /* of the input */
-    int32_t width;
-    int32_t channels;
-    int32_t out_height;
-    int32_t out_width;
+    struct tosa_window window;
     int32_t out_channels;
-    int32_t kernel_height;
-    int32_t kernel_width;
-    int32_t stride_y;
-    int32_t stride_x;
-    int32_t pad_top;
-    int32_t pad_left;
-    int32_t dilation_y;
-    int32_t dilation_x;
     const int8_t *weights; /* as TOSA has them, and three bytes more that are not used */
     struct tosa_rescale rescale;
 };

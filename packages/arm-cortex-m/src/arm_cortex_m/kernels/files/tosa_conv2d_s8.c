@@ -8,60 +8,6 @@
 /* Rows that are gathered at once. Scratch holds as many of int8; those of 4 places of int16 are fewer bytes. */
 #define ROWS 9u
 
-struct place {
-    int32_t batch;
-    int32_t y;
-    int32_t x;
-};
-
-/* The numbers under the kernel at one place; moves to the next. */
-static int8_t *gather(const struct tosa_conv2d_s8 *conv, const int8_t *input, struct place *place, int8_t *row) {
-    const size_t channels = (size_t)conv->channels;
-    const size_t line = (size_t)conv->kernel_width * channels;
-    const int32_t left = place->x * conv->stride_x - conv->pad_left;
-    const int32_t right = left + (conv->kernel_width - 1) * conv->dilation_x;
-    const int whole = conv->dilation_x == 1 && left >= 0 && right < conv->width;
-    int32_t y = place->y * conv->stride_y - conv->pad_top;
-
-    for (int32_t i = 0; i < conv->kernel_height; i++, y += conv->dilation_y) {
-        const int8_t *from;
-
-        if (y < 0 || y >= conv->height) {
-            tosa_fill(row, conv->zero_point, line);
-            row += line;
-            continue;
-        }
-        from = &input[(size_t)((place->batch * conv->height + y) * conv->width) * channels];
-        if (whole != 0) {
-            tosa_copy(row, &from[(size_t)left * channels], line);
-            row += line;
-            continue;
-        }
-        for (int32_t j = 0, x = left; j < conv->kernel_width; j++, x += conv->dilation_x) {
-            if (x < 0 || x >= conv->width) {
-                tosa_fill(row, conv->zero_point, channels);
-            } else {
-                tosa_copy(row, &from[(size_t)x * channels], channels);
-            }
-            row += channels;
-        }
-    }
-    if (++place->x == conv->out_width) {
-        place->x = 0;
-        if (++place->y == conv->out_height) {
-            place->y = 0;
-            place->batch++;
-        }
-    }
-    return row;
-}
-
-/* Whether the input has the rows of the matrix already. */
-static int input_has_rows(const struct tosa_conv2d_s8 *conv) {
-    return conv->kernel_height == 1 && conv->kernel_width == 1 && conv->stride_y == 1 && conv->stride_x == 1 &&
-           conv->height == conv->out_height && conv->width == conv->out_width;
-}
-
 #if defined(TOSA_HELIUM)
 
 /* Some rows, and all output channels: four channels and three rows at a time. The last four channels, and the last
@@ -125,12 +71,12 @@ static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const in
 }
 
 void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int8_t *input, void *scratch) {
-    const uint32_t depth = (uint32_t)(conv->kernel_height * conv->kernel_width * conv->channels);
+    const uint32_t depth = tosa_depth(&conv->window);
     const size_t channels = (size_t)conv->out_channels;
-    size_t count = (size_t)conv->batches * (size_t)conv->out_height * (size_t)conv->out_width;
-    struct place place = {0, 0, 0};
+    size_t count = tosa_places(&conv->window);
+    struct tosa_place place = {0, 0, 0};
 
-    if (input_has_rows(conv)) {
+    if (tosa_input_has_rows(&conv->window)) {
         multiply(conv, depth, input, count, output);
         return;
     }
@@ -139,7 +85,7 @@ void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int
         int8_t *row = scratch;
 
         for (size_t i = 0; i < rows; i++) {
-            row = gather(conv, input, &place, row);
+            row = tosa_gather(&conv->window, 1, conv->zero_point, input, &place, row);
         }
         multiply(conv, depth, scratch, rows, output);
         output += rows * channels;
@@ -248,13 +194,13 @@ static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const i
 }
 
 void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int8_t *input, void *scratch) {
-    const uint32_t depth = (uint32_t)(conv->kernel_height * conv->kernel_width * conv->channels);
+    const uint32_t depth = tosa_depth(&conv->window);
     const size_t channels = (size_t)conv->out_channels;
-    const int direct = input_has_rows(conv);
-    size_t count = (size_t)conv->batches * (size_t)conv->out_height * (size_t)conv->out_width;
+    const int direct = tosa_input_has_rows(&conv->window);
+    size_t count = tosa_places(&conv->window);
     uint32_t *const rows = scratch;
     int8_t *const gathered = (int8_t *)&rows[(depth + 3u) / 4u * 8u];
-    struct place place = {0, 0, 0};
+    struct tosa_place place = {0, 0, 0};
 
     while (count != 0u) {
         const size_t some = count < 4u ? 1u : 4u;
@@ -265,7 +211,7 @@ void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int
                 row = input;
                 input += depth;
             } else {
-                (void)gather(conv, input, &place, gathered);
+                (void)tosa_gather(&conv->window, 1, conv->zero_point, input, &place, gathered);
             }
             if (some == 4u) {
                 widen(row, depth, &rows[i]);
@@ -284,19 +230,19 @@ void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int
 #else
 
 void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int8_t *input, void *scratch) {
-    const size_t depth = (size_t)conv->kernel_height * (size_t)conv->kernel_width * (size_t)conv->channels;
+    const size_t depth = tosa_depth(&conv->window);
     const size_t channels = (size_t)conv->out_channels;
-    const int direct = input_has_rows(conv);
-    struct place place = {0, 0, 0};
+    const int direct = tosa_input_has_rows(&conv->window);
+    struct tosa_place place = {0, 0, 0};
 
-    for (size_t count = (size_t)conv->batches * (size_t)conv->out_height * (size_t)conv->out_width; count != 0u; count--) {
+    for (size_t count = tosa_places(&conv->window); count != 0u; count--) {
         const int8_t *const row = direct != 0 ? input : scratch;
         const int8_t *weights = conv->weights;
 
         if (direct != 0) {
             input += depth;
         } else {
-            (void)gather(conv, input, &place, scratch);
+            (void)tosa_gather(&conv->window, 1, conv->zero_point, input, &place, scratch);
         }
         for (size_t channel = 0; channel < channels; channel++) {
             int32_t sum = 0;

@@ -27,23 +27,24 @@ static int32_t taps_in(int32_t start, int32_t kernel, int32_t dilation, int32_t 
 }
 
 static struct taps taps_of(const struct tosa_depthwise_conv2d_s16 *conv, const int16_t *image, int32_t y, int32_t x) {
-    const size_t channels = (size_t)conv->channels;
-    const int32_t top = y * conv->stride_y - conv->pad_top, left = x * conv->stride_x - conv->pad_left;
+    const struct tosa_window *const window = &conv->window;
+    const size_t channels = (size_t)window->channels;
+    const int32_t top = y * window->stride_y - window->pad_top, left = x * window->stride_x - window->pad_left;
     struct taps taps;
-    const int32_t row = taps_in(top, conv->kernel_height, conv->dilation_y, conv->height, &taps.rows);
-    const int32_t column = taps_in(left, conv->kernel_width, conv->dilation_x, conv->width, &taps.columns);
+    const int32_t row = taps_in(top, window->kernel_height, window->dilation_y, window->height, &taps.rows);
+    const int32_t column = taps_in(left, window->kernel_width, window->dilation_x, window->width, &taps.columns);
 
     taps.rows = taps.columns == 0u ? 0u : taps.rows;
     taps.input = image;
     if (taps.rows != 0u) {
-        const int32_t at = (top + row * conv->dilation_y) * conv->width + left + column * conv->dilation_x;
+        const int32_t at = (top + row * window->dilation_y) * window->width + left + column * window->dilation_x;
 
         taps.input = &image[(size_t)at * channels];
     }
-    taps.weights = &conv->weights[(size_t)(row * conv->kernel_width + column) * channels];
-    taps.line = (size_t)conv->dilation_y * (size_t)conv->width * channels;
-    taps.step = (size_t)conv->dilation_x * channels;
-    taps.weights_line = (size_t)conv->kernel_width * channels;
+    taps.weights = &conv->weights[(size_t)(row * window->kernel_width + column) * channels];
+    taps.line = (size_t)window->dilation_y * (size_t)window->width * channels;
+    taps.step = (size_t)window->dilation_x * channels;
+    taps.weights_line = (size_t)window->kernel_width * channels;
     return taps;
 }
 
@@ -61,7 +62,8 @@ static inline int32x4_t result4(const struct tosa_rescale *rescale, int32x4_t su
 }
 
 static void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct taps *taps, int16_t *output) {
-    const size_t channels = (size_t)conv->channels;
+    const struct tosa_window *const window = &conv->window;
+    const size_t channels = (size_t)window->channels;
 
     for (size_t channel = 0; channel < channels; channel += 8u) {
         const size_t left = channels - channel;
@@ -92,7 +94,8 @@ static void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct
 #else
 
 static void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct taps *taps, int16_t *output) {
-    const size_t channels = (size_t)conv->channels;
+    const struct tosa_window *const window = &conv->window;
+    const size_t channels = (size_t)window->channels;
     size_t channel = 0;
 
 #if defined(TOSA_DSP)
@@ -130,17 +133,18 @@ static void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct
 #endif
 
 void tosa_depthwise_conv2d_s16(const struct tosa_depthwise_conv2d_s16 *conv, int16_t *output, const int16_t *input) {
-    const size_t channels = (size_t)conv->channels;
+    const struct tosa_window *const window = &conv->window;
+    const size_t channels = (size_t)window->channels;
 
-    for (int32_t batch = 0; batch < conv->batches; batch++) {
-        for (int32_t y = 0; y < conv->out_height; y++) {
-            for (int32_t x = 0; x < conv->out_width; x++) {
+    for (int32_t batch = 0; batch < window->batches; batch++) {
+        for (int32_t y = 0; y < window->out_height; y++) {
+            for (int32_t x = 0; x < window->out_width; x++) {
                 const struct taps taps = taps_of(conv, input, y, x);
 
                 one_place(conv, &taps, output);
                 output += channels;
             }
         }
-        input += (size_t)conv->height * (size_t)conv->width * channels;
+        input += (size_t)window->height * (size_t)window->width * channels;
     }
 }

@@ -72,17 +72,18 @@ static void place_zero_points(number *to, int32_t zero_point, size_t count) { to
 /* A line of the input, or of padding, as wide as the kernel reads it. */
 static void place_line(const struct tosa_depthwise_conv2d_s8 *conv, const int8_t *image, int32_t y, size_t width,
                        number *to) {
-    const size_t channels = (size_t)conv->channels;
+    const struct tosa_window *const window = &conv->window;
+    const size_t channels = (size_t)window->channels;
     const size_t each = rounded(channels);
-    const size_t left = (size_t)conv->pad_left < width ? (size_t)conv->pad_left : width;
-    const size_t some = (size_t)conv->width < width - left ? (size_t)conv->width : width - left;
+    const size_t left = (size_t)window->pad_left < width ? (size_t)window->pad_left : width;
+    const size_t some = (size_t)window->width < width - left ? (size_t)window->width : width - left;
 
-    if (y < 0 || y >= conv->height) {
+    if (y < 0 || y >= window->height) {
         place_zero_points(to, conv->zero_point, width * each);
         return;
     }
     place_zero_points(to, conv->zero_point, left * each);
-    place_numbers(&to[left * each], &image[(size_t)y * (size_t)conv->width * channels], some, channels);
+    place_numbers(&to[left * each], &image[(size_t)y * (size_t)window->width * channels], some, channels);
     place_zero_points(&to[(left + some) * each], conv->zero_point, (width - left - some) * each);
 }
 
@@ -110,13 +111,14 @@ static inline int32x4_t high4(const struct tosa_rescale *rescale, int32x4_t sums
 }
 
 static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *const *taps, int8_t *output) {
+    const struct tosa_window *const window = &conv->window;
     const struct tosa_rescale *const rescale = &conv->rescale;
-    const size_t channels = (size_t)conv->channels;
+    const size_t channels = (size_t)window->channels;
     const size_t places = (size_t)conv->places;
-    const size_t count = (size_t)conv->kernel_height * (size_t)conv->kernel_width;
+    const size_t count = (size_t)window->kernel_height * (size_t)window->kernel_width;
     const size_t paired = (size_t)conv->paired;
-    const size_t step = (size_t)conv->stride_x * channels;
-    const size_t last = (size_t)conv->out_width - places;
+    const size_t step = (size_t)window->stride_x * channels;
+    const size_t last = (size_t)window->out_width - places;
     const int8x16_t least = vdupq_n_s8((int8_t)rescale->least), most = vdupq_n_s8((int8_t)rescale->most);
 
     for (size_t channel = 0; channel < channels; channel += BLOCK) {
@@ -280,15 +282,16 @@ static inline void store_four(const struct tosa_rescale *rescale, const int32_t 
 }
 
 static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *const *taps, int8_t *output) {
+    const struct tosa_window *const window = &conv->window;
     const struct tosa_rescale rescale = conv->rescale;
     const int saturates = tosa_saturates(&rescale);
-    const size_t channels = (size_t)conv->channels;
-    const size_t count = (size_t)conv->kernel_height * (size_t)conv->kernel_width;
+    const size_t channels = (size_t)window->channels;
+    const size_t count = (size_t)window->kernel_height * (size_t)window->kernel_width;
     const size_t each = rounded(channels);
-    const size_t step = (size_t)conv->stride_x * each;
-    const size_t width = (size_t)conv->out_width;
-    const int three = conv->kernel_height == 3 && conv->kernel_width == 3 && conv->stride_x == 1 &&
-                      conv->dilation_x == 1 && width > 1u;
+    const size_t step = (size_t)window->stride_x * each;
+    const size_t width = (size_t)window->out_width;
+    const int three = window->kernel_height == 3 && window->kernel_width == 3 && window->stride_x == 1 &&
+                      window->dilation_x == 1 && width > 1u;
 
     for (size_t channel = 0; channel < channels; channel += 4u) {
         const int8_t *const weights = &conv->weights[(channel & ~(size_t)15u) * count + (channel & 15u)];
@@ -330,11 +333,12 @@ static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *co
 #else
 
 static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *const *taps, int8_t *output) {
-    const size_t channels = (size_t)conv->channels;
-    const size_t count = (size_t)conv->kernel_height * (size_t)conv->kernel_width;
-    const size_t step = (size_t)conv->stride_x * channels;
+    const struct tosa_window *const window = &conv->window;
+    const size_t channels = (size_t)window->channels;
+    const size_t count = (size_t)window->kernel_height * (size_t)window->kernel_width;
+    const size_t step = (size_t)window->stride_x * channels;
 
-    for (size_t place = 0; place < (size_t)conv->out_width; place++) {
+    for (size_t place = 0; place < (size_t)window->out_width; place++) {
         for (size_t channel = 0; channel < channels; channel++) {
             const int8_t *const weights = &conv->weights[(channel & ~(size_t)15u) * count + (channel & 15u)];
             int32_t sum = 0;
@@ -352,35 +356,36 @@ static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *co
 
 void tosa_depthwise_conv2d_s8(const struct tosa_depthwise_conv2d_s8 *conv, int8_t *output, const int8_t *input,
                               void *scratch) {
-    const size_t channels = (size_t)conv->channels;
-    const size_t kernel_height = (size_t)conv->kernel_height, kernel_width = (size_t)conv->kernel_width;
-    const int32_t lines = (conv->kernel_height - 1) * conv->dilation_y + 1;
-    const int32_t reach = (conv->out_width - 1) * conv->stride_x + (conv->kernel_width - 1) * conv->dilation_x + 1;
+    const struct tosa_window *const window = &conv->window;
+    const size_t channels = (size_t)window->channels;
+    const size_t kernel_height = (size_t)window->kernel_height, kernel_width = (size_t)window->kernel_width;
+    const int32_t lines = (window->kernel_height - 1) * window->dilation_y + 1;
+    const int32_t reach = (window->out_width - 1) * window->stride_x + (window->kernel_width - 1) * window->dilation_x + 1;
     const size_t width = (size_t)reach;
     const size_t line = width * rounded(channels);
     number **const taps = (number **)scratch;
     number *const ring = (number *)(void *)((uint8_t *)scratch + kernel_height * kernel_width * 8u);
 
-    for (int32_t batch = 0; batch < conv->batches; batch++) {
+    for (int32_t batch = 0; batch < window->batches; batch++) {
         int32_t placed = 0; /* lines, counted from the first of the padding */
 
-        for (int32_t y = 0; y < conv->out_height; y++) {
-            const int32_t first = y * conv->stride_y;
+        for (int32_t y = 0; y < window->out_height; y++) {
+            const int32_t first = y * window->stride_y;
 
             for (placed = placed > first ? placed : first; placed < first + lines; placed++) {
-                place_line(conv, input, placed - conv->pad_top, width, &ring[(size_t)(placed % lines) * line]);
+                place_line(conv, input, placed - window->pad_top, width, &ring[(size_t)(placed % lines) * line]);
             }
             for (size_t i = 0; i < kernel_height; i++) {
-                const int32_t from = first + (int32_t)i * conv->dilation_y;
+                const int32_t from = first + (int32_t)i * window->dilation_y;
 
                 for (size_t j = 0; j < kernel_width; j++) {
                     taps[i * kernel_width + j] =
-                        &ring[(size_t)(from % lines) * line + j * (size_t)conv->dilation_x * rounded(channels)];
+                        &ring[(size_t)(from % lines) * line + j * (size_t)window->dilation_x * rounded(channels)];
                 }
             }
             compute_line(conv, taps, output);
-            output += (size_t)conv->out_width * channels;
+            output += (size_t)window->out_width * channels;
         }
-        input += (size_t)conv->height * (size_t)conv->width * channels;
+        input += (size_t)window->height * (size_t)window->width * channels;
     }
 }

@@ -2,26 +2,13 @@
 #ifndef TOSA_DEPTHWISE_CONV2D_S8_H
 #define TOSA_DEPTHWISE_CONV2D_S8_H
 
-#include "tosa_kernels.h"
+#include "tosa_window.h"
 
 /* Numbers for each channel stand in blocks of 16. Within a block, weights have the order of the channels; what the
    rescaling needs has that of vectors of 32 bits: 0, 4, 8, 12, then 2, 6, 10, 14, then 1, ... and 3, ... A block of a
    few channels may have them again, for the places beside; else those that are missing are 0. */
 struct tosa_depthwise_conv2d_s8 {
-    int32_t batches;
-    int32_t height; /* of the input */
-    int32_t width;
-    int32_t channels;
-    int32_t out_height;
-    int32_t out_width;
-    int32_t kernel_height;
-    int32_t kernel_width;
-    int32_t stride_y;
-    int32_t stride_x;
-    int32_t pad_top;
-    int32_t pad_left;
-    int32_t dilation_y;
-    int32_t dilation_x;
+    struct tosa_window window;
     int32_t zero_point;    /* of the input: what the padding is made of */
     int32_t places;        /* that a block of weights is for: 16 / channels, or 1 */
     int32_t paired;        /* of the first weights so many (an even number) are such that two products fit in 16 bits */

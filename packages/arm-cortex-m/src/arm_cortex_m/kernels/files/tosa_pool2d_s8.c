@@ -1,65 +1,65 @@
 #include "tosa_pool2d_s8.h"
 
 /* What of the input lies under the kernel at one place. */
-struct window {
+struct part {
     const int8_t *first;
     size_t rows;
     size_t columns;
     size_t row_step;
 };
 
-static struct window window_of(const struct tosa_pool2d *pool, const int8_t *image, int32_t y, int32_t x) {
-    const int32_t top = y * pool->stride_y - pool->pad_top, left = x * pool->stride_x - pool->pad_left;
+static struct part part_of(const struct tosa_window *window, const int8_t *image, int32_t y, int32_t x) {
+    const int32_t top = y * window->stride_y - window->pad_top, left = x * window->stride_x - window->pad_left;
     const int32_t first_y = top < 0 ? 0 : top, first_x = left < 0 ? 0 : left;
-    const int32_t bottom = top + pool->kernel_height, right = left + pool->kernel_width;
-    const int32_t end_y = bottom < pool->height ? bottom : pool->height;
-    const int32_t end_x = right < pool->width ? right : pool->width;
+    const int32_t bottom = top + window->kernel_height, right = left + window->kernel_width;
+    const int32_t end_y = bottom < window->height ? bottom : window->height;
+    const int32_t end_x = right < window->width ? right : window->width;
 
-    return (struct window){
-        &image[(size_t)(first_y * pool->width + first_x) * (size_t)pool->channels],
+    return (struct part){
+        &image[(size_t)(first_y * window->width + first_x) * (size_t)window->channels],
         (size_t)(end_y - first_y),
         (size_t)(end_x - first_x),
-        (size_t)pool->width * (size_t)pool->channels,
+        (size_t)window->width * (size_t)window->channels,
     };
 }
 
-static void max_place(const struct window *window, size_t channels, int8_t *output) {
+static void max_place(const struct part *part, size_t channels, int8_t *output) {
     size_t channel = 0;
 
 #if defined(TOSA_HELIUM)
     for (; channel < channels; channel += 16u) {
         const mve_pred16_t some = vctp8q((uint32_t)(channels - channel));
-        const int8_t *row = &window->first[channel];
+        const int8_t *row = &part->first[channel];
         int8x16_t most = vdupq_n_s8(INT8_MIN);
 
-        for (size_t i = 0; i < window->rows; i++) {
+        for (size_t i = 0; i < part->rows; i++) {
             const int8_t *at = row;
 
-            for (size_t j = 0; j < window->columns; j++) {
+            for (size_t j = 0; j < part->columns; j++) {
                 most = vmaxq_s8(most, vldrbq_z_s8(at, some));
                 at += channels;
             }
-            row += window->row_step;
+            row += part->row_step;
         }
         vstrbq_p_s8(&output[channel], most, some);
     }
 #else
 #if defined(TOSA_DSP)
     for (; channel + 4u <= channels; channel += 4u) {
-        const int8_t *row = &window->first[channel];
+        const int8_t *row = &part->first[channel];
         uint32_t most = 0x80808080u;
 
-        for (size_t i = 0; i < window->rows; i++) {
+        for (size_t i = 0; i < part->rows; i++) {
             const int8_t *at = row;
 
-            for (size_t j = 0; j < window->columns; j++) {
+            for (size_t j = 0; j < part->columns; j++) {
                 const uint32_t word = tosa_word(at);
 
                 (void)__ssub8((int8x4_t)word, (int8x4_t)most);
                 most = (uint32_t)__sel(word, most);
                 at += channels;
             }
-            row += window->row_step;
+            row += part->row_step;
         }
         (void)memcpy(&output[channel], &most, sizeof most);
     }
@@ -67,9 +67,9 @@ static void max_place(const struct window *window, size_t channels, int8_t *outp
     for (; channel < channels; channel++) {
         int8_t most = INT8_MIN;
 
-        for (size_t i = 0; i < window->rows; i++) {
-            for (size_t j = 0; j < window->columns; j++) {
-                const int8_t number = window->first[i * window->row_step + j * channels + channel];
+        for (size_t i = 0; i < part->rows; i++) {
+            for (size_t j = 0; j < part->columns; j++) {
+                const int8_t number = part->first[i * part->row_step + j * channels + channel];
 
                 most = number > most ? number : most;
             }
@@ -80,19 +80,19 @@ static void max_place(const struct window *window, size_t channels, int8_t *outp
 }
 
 void tosa_max_pool2d_s8(const struct tosa_max_pool2d_s8 *max_pool, int8_t *output, const int8_t *input) {
-    const struct tosa_pool2d *const pool = &max_pool->pool;
-    const size_t channels = (size_t)pool->channels;
+    const struct tosa_window *const window = &max_pool->window;
+    const size_t channels = (size_t)window->channels;
 
-    for (int32_t batch = 0; batch < pool->batches; batch++) {
-        for (int32_t y = 0; y < pool->out_height; y++) {
-            for (int32_t x = 0; x < pool->out_width; x++) {
-                const struct window window = window_of(pool, input, y, x);
+    for (int32_t batch = 0; batch < window->batches; batch++) {
+        for (int32_t y = 0; y < window->out_height; y++) {
+            for (int32_t x = 0; x < window->out_width; x++) {
+                const struct part part = part_of(window, input, y, x);
 
-                max_place(&window, channels, output);
+                max_place(&part, channels, output);
                 output += channels;
             }
         }
-        input += (size_t)pool->height * (size_t)pool->width * channels;
+        input += (size_t)window->height * (size_t)window->width * channels;
     }
 }
 
@@ -113,25 +113,25 @@ static inline void store_means(const struct mean *mean, int32x4_t sums, mve_pred
     vstrbq_p_s32(output, vminq_s32(vmaxq_s32(value, vdupq_n_s32(INT8_MIN)), vdupq_n_s32(INT8_MAX)), some);
 }
 
-static void mean_place(const struct window *window, const struct mean *mean, size_t channels, int8_t *output) {
+static void mean_place(const struct part *part, const struct mean *mean, size_t channels, int8_t *output) {
     size_t channel = 0;
 
     for (; channel + 16u <= channels; channel += 16u) {
         const mve_pred16_t all = vctp32q(4);
-        const int8_t *row = &window->first[channel];
+        const int8_t *row = &part->first[channel];
         int32x4_t sums0 = vdupq_n_s32(mean->offset), sums1 = sums0, sums2 = sums0, sums3 = sums0;
 
-        for (size_t i = 0; i < window->rows; i++) {
+        for (size_t i = 0; i < part->rows; i++) {
             const int8_t *at = row;
 
-            for (size_t j = 0; j < window->columns; j++) {
+            for (size_t j = 0; j < part->columns; j++) {
                 sums0 = vaddq_s32(sums0, vldrbq_s32(at));
                 sums1 = vaddq_s32(sums1, vldrbq_s32(&at[4]));
                 sums2 = vaddq_s32(sums2, vldrbq_s32(&at[8]));
                 sums3 = vaddq_s32(sums3, vldrbq_s32(&at[12]));
                 at += channels;
             }
-            row += window->row_step;
+            row += part->row_step;
         }
         store_means(mean, sums0, all, &output[channel]);
         store_means(mean, sums1, all, &output[channel + 4u]);
@@ -140,17 +140,17 @@ static void mean_place(const struct window *window, const struct mean *mean, siz
     }
     for (; channel < channels; channel += 4u) {
         const mve_pred16_t some = vctp32q((uint32_t)(channels - channel));
-        const int8_t *row = &window->first[channel];
+        const int8_t *row = &part->first[channel];
         int32x4_t sums = vdupq_n_s32(mean->offset);
 
-        for (size_t i = 0; i < window->rows; i++) {
+        for (size_t i = 0; i < part->rows; i++) {
             const int8_t *at = row;
 
-            for (size_t j = 0; j < window->columns; j++) {
+            for (size_t j = 0; j < part->columns; j++) {
                 sums = vaddq_s32(sums, vldrbq_z_s32(at, some));
                 at += channels;
             }
-            row += window->row_step;
+            row += part->row_step;
         }
         store_means(mean, sums, some, &output[channel]);
     }
@@ -165,26 +165,26 @@ static inline int8_t mean_of(const struct mean *mean, int32_t sum) {
     return (int8_t)tosa_bounded(((high >> ~mean->shift) + 2 * mean->zero_point + 1) >> 1, INT8_MIN, INT8_MAX);
 }
 
-static void mean_place(const struct window *window, const struct mean *mean, size_t channels, int8_t *output) {
+static void mean_place(const struct part *part, const struct mean *mean, size_t channels, int8_t *output) {
     size_t channel = 0;
 
 #if defined(TOSA_DSP)
     /* Sums of up to 255 numbers fit in 16 bits: two in a word. */
-    for (; window->rows * window->columns <= 255u && channel + 4u <= channels; channel += 4u) {
-        const int8_t *row = &window->first[channel];
+    for (; part->rows * part->columns <= 255u && channel + 4u <= channels; channel += 4u) {
+        const int8_t *row = &part->first[channel];
         uint32_t even = 0, odd = 0;
 
-        for (size_t i = 0; i < window->rows; i++) {
+        for (size_t i = 0; i < part->rows; i++) {
             const int8_t *at = row;
 
-            for (size_t j = 0; j < window->columns; j++) {
+            for (size_t j = 0; j < part->columns; j++) {
                 const uint32_t word = tosa_word(at);
 
                 __asm__("sxtab16 %0, %0, %1" : "+r"(even) : "r"(word));
                 __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(odd) : "r"(word));
                 at += channels;
             }
-            row += window->row_step;
+            row += part->row_step;
         }
         output[channel] = mean_of(mean, (int16_t)even);
         output[channel + 1u] = mean_of(mean, (int16_t)odd);
@@ -195,10 +195,10 @@ static void mean_place(const struct window *window, const struct mean *mean, siz
     for (; channel < channels; channel++) {
         int32_t sum = 0;
 
-        for (size_t i = 0; i < window->rows; i++) {
-            const int8_t *at = &window->first[i * window->row_step + channel];
+        for (size_t i = 0; i < part->rows; i++) {
+            const int8_t *at = &part->first[i * part->row_step + channel];
 
-            for (size_t j = 0; j < window->columns; j++) {
+            for (size_t j = 0; j < part->columns; j++) {
                 sum += *at;
                 at += channels;
             }
@@ -210,14 +210,14 @@ static void mean_place(const struct window *window, const struct mean *mean, siz
 #endif
 
 void tosa_avg_pool2d_s8(const struct tosa_avg_pool2d_s8 *avg_pool, int8_t *output, const int8_t *input) {
-    const struct tosa_pool2d *const pool = &avg_pool->pool;
-    const size_t channels = (size_t)pool->channels;
+    const struct tosa_window *const window = &avg_pool->window;
+    const size_t channels = (size_t)window->channels;
 
-    for (int32_t batch = 0; batch < pool->batches; batch++) {
-        for (int32_t y = 0; y < pool->out_height; y++) {
-            for (int32_t x = 0; x < pool->out_width; x++) {
-                const struct window window = window_of(pool, input, y, x);
-                const int32_t count = (int32_t)(window.rows * window.columns);
+    for (int32_t batch = 0; batch < window->batches; batch++) {
+        for (int32_t y = 0; y < window->out_height; y++) {
+            for (int32_t x = 0; x < window->out_width; x++) {
+                const struct part part = part_of(window, input, y, x);
+                const int32_t count = (int32_t)(part.rows * part.columns);
                 struct mean mean;
                 size_t i = 0;
 
@@ -229,10 +229,10 @@ void tosa_avg_pool2d_s8(const struct tosa_avg_pool2d_s8 *avg_pool, int8_t *outpu
                 mean.left = avg_pool->lefts[i];
                 mean.shift = avg_pool->shifts[i];
                 mean.zero_point = avg_pool->zero_point;
-                mean_place(&window, &mean, channels, output);
+                mean_place(&part, &mean, channels, output);
                 output += channels;
             }
         }
-        input += (size_t)pool->height * (size_t)pool->width * channels;
+        input += (size_t)window->height * (size_t)window->width * channels;
     }
 }

@@ -2,31 +2,16 @@
 #ifndef TOSA_POOL2D_S8_H
 #define TOSA_POOL2D_S8_H
 
-#include "tosa_kernels.h"
-
-struct tosa_pool2d {
-    int32_t batches;
-    int32_t height; /* of the input */
-    int32_t width;
-    int32_t channels;
-    int32_t out_height;
-    int32_t out_width;
-    int32_t kernel_height;
-    int32_t kernel_width;
-    int32_t stride_y;
-    int32_t stride_x;
-    int32_t pad_top;
-    int32_t pad_left;
-};
+#include "tosa_window.h"
 
 struct tosa_max_pool2d_s8 {
-    struct tosa_pool2d pool;
+    struct tosa_window window; /* without holes */
 };
 
 /* The factors of a mean of counts[i] numbers are multipliers[i] and shifts[i], for each count that there is: sums are
    shifted to the left by lefts[i], and the high half of the product to the right by -shifts[i]. */
 struct tosa_avg_pool2d_s8 {
-    struct tosa_pool2d pool;
+    struct tosa_window window; /* without holes */
     const int32_t *counts;
     const int32_t *multipliers;
     const int8_t *lefts;
