@@ -17,6 +17,7 @@ from grouping_kit import program_and_data
 from torch.export import ExportedProgram
 
 from arm_tosa_core import (
+    Kept,
     Minutes,
     Recipe,
     TosaCompileSpec,
@@ -32,6 +33,7 @@ from arm_tosa_core.accuracy.verdict import judged
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.exir.target_options import compile_spec_for
 from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.chip import Chip
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
 
@@ -119,19 +121,55 @@ def test_parts_in_16_bits_keep_it_for_less_than_all(counting: ArmCompileSpec, tm
 
 
 def test_what_was_measured_is_not_measured_again(counting: ArmCompileSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that is stopped and begun again takes from the cache what it has; another bound is another key."""
+    """A search that is interrupted goes on where it was; one whose time is over gives the best that it has."""
     program, (calibration, evaluation) = program_and_data("gated")
-    made: list[Any] = []
-    original = Model.quantize
-    monkeypatch.setattr(Model, "quantize", lambda self, scheme: made.append(scheme) or original(self, scheme))
-    first = quantize_to_keep(program, counting, calibration, evaluation, keep=0.9997)
-    before = len(made)
-    made.clear()
-    second = quantize_to_keep(program, counting, calibration, evaluation, keep=0.9997)
-    assert second.attempts == first.attempts and made == [first.recipe.as_scheme()] and before > 3
-    made.clear()
-    quantize_to_keep(program, counting, calibration, evaluation[1:], keep=0.9997)
-    assert len(made) > 3
+    made: list[str] = []
+    for name in ("quantize", "quick_cost"):
+        original = getattr(Model, name)
+        monkeypatch.setattr(Model, name, lambda self, *given, n=name, f=original: made.append(n) or f(self, *given))
+    now, is_interrupted = 0.0, True
+    monkeypatch.setattr("arm_tosa_core.accuracy.trials.time.monotonic", lambda: now)
+
+    def progress(what: str, step: int, _steps: int) -> None:
+        nonlocal now
+        if what == "trying schemes" and step >= 4:
+            now = 1e9
+            if is_interrupted:
+                raise KeyboardInterrupt
+
+    def kept() -> Kept:
+        made.clear()
+        return quantize_to_keep(program, counting, calibration, evaluation, keep=0.9997, progress=progress)
+
+    with pytest.raises(KeyboardInterrupt):
+        kept()
+    assert "quick_cost" in made
+    now, is_interrupted = 0.0, False
+    cut = kept()
+    assert cut.is_kept and cut.chosen.step == "parts in 16 bits"
+    assert "minutes was over" in cut.left_out["the rest of parts in 16 bits"]
+    assert made == ["quantize"] * 3  # int8, whose parts are chosen; what the time was over in; what was chosen
+    monkeypatch.setattr("arm_tosa_core.accuracy.trials.time.monotonic", lambda: 0.0)
+    whole = kept()
+    assert whole.chosen.cycles < cut.chosen.cycles and not whole.left_out
+    assert "quick_cost" not in made and len(made) > 2
+    again = kept()
+    assert again.attempts == whole.attempts and made == ["quantize"]
+
+
+@pytest.mark.parametrize(("calls", "is_known"), [(12, True), (11, False)])
+def test_what_was_measured_is_found_by_its_content(calls: int, is_known: bool) -> None:
+    program, (calibration, evaluation) = program_and_data("gated")
+    quantize_to_keep(program, INT16, calibration[:2], evaluation[:12], keep=0.1)
+
+    def progress(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    known: list[object] = []
+    with pytest.raises(KeyboardInterrupt):
+        again = (program, INT16, calibration[:2], evaluation[:calls])
+        quantize_to_keep(*again, keep=0.1, progress=progress, tried=known.append)
+    assert bool(known) == is_known
 
 
 def test_time_that_is_over_is_said_and_int8_is_the_answer(counting: ArmCompileSpec) -> None:
@@ -259,7 +297,7 @@ def test_the_command_writes_a_program_and_how_to_make_it_again(folder: Path) -> 
     assert again["target"] == "tosa-int"
     x = torch.randn(1, 6)
     first, second = (torch.export.load(name).module()(x) for name in ("model.pt2", "again.pt2"))
-    assert torch.equal(first, second)
+    assert torch.equal(first, second) and Path("model.pt2").read_bytes() == Path("again.pt2").read_bytes()
     assert ok("compile", "model.pt2", "--target", "tosa-int", "-o", "model.pte")["delegated"]
     shown = run(*KEEP, "--metric", "top1").stdout
     assert "chosen" in shown and "classes that are as in float" in shown
@@ -267,6 +305,17 @@ def test_the_command_writes_a_program_and_how_to_make_it_again(folder: Path) -> 
     np.savez("cal.npz", np.random.default_rng(9).standard_normal((60, 6), np.float32))
     said = run("quantize", "net.py:net", "--calibration", "cal.npz", "--recipe", "recipe.toml", "-o", "again.pt2")
     assert said.exit_code == 0 and "was made with other calibration data" in said.stderr
+
+
+def test_a_recipe_names_the_chip(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chip = Chip(name="cam", title="A camera", target="tosa-int")
+    rows = (plugins.ChipProvider("cam", "acme", "1.0", chip),)
+    monkeypatch.setattr(plugins, "chip_providers", lambda: rows)
+    arguments = ("quantize", "net.py:net", "--calibration", "cal.npz", "--recipe", "recipe.toml", "-o", "model.pt2")
+    found = ok(*arguments, "--chip", "cam", "--evaluate", "eval.npz", "--keep", "90%")
+    assert (found["chip"], found["target"]) == ("cam", "tosa-int")
+    assert read_recipe(Path("recipe.toml")).target == "cam"
+    assert ok(*arguments)["target"] == "tosa-int"
 
 
 def test_labels_of_the_file_say_which_classes_are_right(folder: Path) -> None:

@@ -21,11 +21,11 @@ from ..support.arguments import require_callable, require_program
 from ..support.errors import UsageError
 from ..tosa.specification import TosaSpecification
 from .compare import OperatorError
-from .model import Model, Progress, silent
+from .model import Model, OutOfTime, Progress, silent
 from .recipe import Recipe, digest_of, digest_of_sample
 from .steps import STEPS
 from .task_metric import Metric, top1
-from .trials import Attempt, OutOfTime, Trials
+from .trials import Attempt, Trials
 
 SQNR, TOP1 = "sqnr", "top1"
 #: So many operators are named as those that limit a model.
@@ -52,7 +52,7 @@ class Kept:
         is_kept: whether ``chosen`` keeps what was asked for, by the samples that judge.
         chosen: the first recipe that keeps it; if none does, the best one.
         attempts: all that were tried, in order.
-        left_out: steps that were not taken, each with the reason.
+        left_out: steps that were not taken, or not to their end, each with the reason.
         program: the quantized program, to be lowered or saved.
         recipe: repeats it without the search (``quantize_by_recipe``).
         limits: where nothing keeps it: the operators of ``chosen`` with the largest errors of their own.
@@ -140,6 +140,8 @@ def quantize_to_keep(
         except OutOfTime:
             left_out[step.name] = f"its part of the {budget.minutes:g} minutes was over"
     trials.until(math.inf)
+    for name in trials.cut_short:
+        left_out[f"the rest of {name}"] = f"its part of the {budget.minutes:g} minutes was over"
     return _finished(trials, left_out, metric == TOP1 and right is not None)
 
 

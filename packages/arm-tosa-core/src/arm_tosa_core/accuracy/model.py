@@ -15,6 +15,7 @@ from ..quantize.post_training import quantize_program
 from ..quantize.probe.calls import Sample
 from ..support.errors import UsageError
 from .compare import Comparison, compare
+from .memory import Memory
 from .scheme import Scheme
 from .task_metric import Metric
 
@@ -22,6 +23,10 @@ from .task_metric import Metric
 _NO_COSTS = {"clock_hz", "macs_per_cycle"}
 #: Called with what is being done, the step and the number of steps.
 Progress = Callable[[str, int, int], None]
+
+
+class OutOfTime(Exception):
+    """The time that something may take is over; a function of progress raises it."""
 
 
 def silent(_what: str, _step: int, _steps: int) -> None:
@@ -59,6 +64,8 @@ class Model:
         self.calibration, self.evaluation = calibration, evaluation
         self.progress = progress
         self.metric = metric
+        #: What was measured before.
+        self.memory = Memory()
         #: How often it was quantized with all the data, and estimated: what a search is made of.
         self.quantized = self.estimated = 0
 

@@ -36,7 +36,7 @@ class Recipe:
     Args:
         scheme: of the whole model.
         modules, nodes: exceptions to the scheme, as ``Scheme`` has them.
-        target: which it was made for; "" if that is not said.
+        target: the target or the chip that it was made for; "" if that is not said.
         calibration: digest of the samples that it was made with; "" if that is not said.
     """
 

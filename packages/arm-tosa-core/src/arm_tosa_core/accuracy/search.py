@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
-from .compare import Comparison
-from .model import Model, Quantized
+from .compare import Comparison, OutputError
+from .model import Model, OutOfTime, Quantized
 from .plans import Planner
 from .roundings import Array, Noise, find_roundings, measure, wide_parameters
 from .scheme import Scheme
@@ -32,15 +33,51 @@ _OUTPUTS = 4
 def search(model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> Search:
     """Finds the units to keep in 16 bits, beside the exceptions that the scheme given has.
 
+    Where the model's progress raises ``OutOfTime``, what was measured until then is chosen from.
+
     Raises:
         UsageError: the target has no int16, or estimates no such figure, or int8 exceeds the budget.
+        OutOfTime: nothing was measured.
     """
     if not model.spec.tosa_spec.support_extension("int16"):
         raise UsageError(f"the search is for layers to keep in 16 bits, and {model.spec.tosa_spec} has no int16")
     trials = _Trials(model, int8, comparison, goal)
-    for planner in trials.planners():
-        trials.bisect(planner)
+    try:
+        for planner in trials.planners():
+            trials.bisect(planner)
+    except OutOfTime:
+        return trials.finish(is_cut_short=True)
     return trials.finish()
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What a point has beside its scheme, in the cache."""
+
+    value: float
+    outputs: list[OutputError]
+    errors: list[float]
+    cost: float
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """``roundings.Noise`` in the cache."""
+
+    powers: list[list[float]]
+    needs: list[list[bool]]
+    elements: list[float]
+
+    def whole(self) -> Noise:
+        needs = np.array(self.needs, bool).reshape(len(self.elements), -1)
+        return Noise(np.array(self.powers), needs, np.array(self.elements))
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """What ``unit_costs`` gives, in the cache."""
+
+    costs: list[float]
 
 
 class _Trials:
@@ -50,7 +87,7 @@ class _Trials:
         self.model, self.int8, self.goal = model, int8, goal
         self.quantized, self.estimated, self.started = model.quantized, model.estimated, time.monotonic()
         cost = model.cost_of(int8, goal.figure)
-        first = self._measured(int8.scheme, (), comparison, cost)
+        first = _point(int8.scheme, (), self._measured(comparison, cost))
         self.first = first
         self.points: dict[tuple[int, ...], Point] = {(): first}
         exported = {node.name for node in model.program.graph.nodes}
@@ -86,11 +123,25 @@ class _Trials:
             return []
         if all(output.sqnr_db is None for output in self.first.outputs):
             raise UsageError("the search measures noise in real outputs: give a model that returns the scores as well")
+        name = f"{self.goal.figure} {int8.scheme}"
+        noise = model.memory.of(_Noise, f"noise {name}", self._noise).whole()
+        if not len(noise.needs):
+            return []
+        figure, units = self.goal.figure, self.units
+        costs = model.memory.of(
+            _Costs, f"costs {name}", lambda: _Costs(unit_costs(model, units, noise, int8.scheme, figure).tolist())
+        ).costs
+        outputs = len(noise.powers)
+        alone = range(min(outputs, _OUTPUTS)) if model.metric is not None and outputs > 1 else ()
+        return [Planner(noise, np.array(costs), outputs) for outputs in (None, *([i] for i in alone))]
+
+    def _noise(self) -> _Noise:
+        model, int8 = self.model, self.int8
         everything = self.units.scheme(int8.scheme, range(len(self.units.all)))
         wide = wide_parameters(model.quantize(everything).converted)
         roundings = find_roundings(int8.converted, self.units)
         samples = model.evaluation[:: max(len(model.evaluation) // _SAMPLES, 1)][:_SAMPLES]
-        noise = measure(
+        found = measure(
             int8.prepared,
             int8.converted,
             wide,
@@ -99,12 +150,7 @@ class _Trials:
             samples,
             lambda done, total: model.progress("measuring roundings", done, total),
         )
-        if not len(noise.needs):
-            return []
-        costs = unit_costs(model, self.units, noise, int8.scheme, self.goal.figure)
-        outputs = len(noise.powers)
-        alone = range(min(outputs, _OUTPUTS)) if model.metric is not None and outputs > 1 else ()
-        return [Planner(noise, costs), *(Planner(noise, costs, [i]) for i in alone)]
+        return _Noise(found.powers.tolist(), found.needs.tolist(), found.elements.tolist())
 
     def try_(self, units: Sequence[int]) -> Point:
         """Quantizes, measures and estimates a plan, once."""
@@ -115,14 +161,18 @@ class _Trials:
         return self.points[key]
 
     def _point(self, scheme: Scheme, units: tuple[str, ...]) -> Point:
-        self.model.progress("trying schemes", len(self.points), len(self.points) + 1)
-        quantized = self.model.quantize(scheme)
-        compared = self.model.compare(quantized, operators=False)
-        return self._measured(scheme, units, compared, self.model.cost_of(quantized, self.goal.figure))
+        def measured() -> _Measured:
+            quantized = self.model.quantize(scheme)
+            compared = self.model.compare(quantized, operators=False)
+            return self._measured(compared, self.model.cost_of(quantized, self.goal.figure))
 
-    def _measured(self, scheme: Scheme, units: tuple[str, ...], compared: Comparison, cost: float) -> Point:
-        errors = compared.errors if self.model.metric is None else ()
-        return Point(scheme, units, self.model.figure(compared), tuple(compared.outputs), errors, cost)
+        self.model.progress("trying schemes", len(self.points), len(self.points) + 1)
+        name = f"point {self.goal.figure} {scheme}"
+        return _point(scheme, units, self.model.memory.of(_Measured, name, measured))
+
+    def _measured(self, compared: Comparison, cost: float) -> _Measured:
+        errors = list(compared.errors) if self.model.metric is None else []
+        return _Measured(self.model.figure(compared), compared.outputs, errors, cost)
 
     def bisect(self, planner: Planner) -> None:
         """Tries plans by expected cost: the dearest within the budget, or the first that is accurate enough."""
@@ -144,7 +194,7 @@ class _Trials:
             return point.cost > self.bounds.most
         return point.value >= self.bounds.least
 
-    def finish(self) -> Search:
+    def finish(self, *, is_cut_short: bool = False) -> Search:
         points, chosen = ranked([*self.points.values(), *self.whole], self.bounds, self.goal)
         groups = [] if chosen is None else self._groups(chosen)
         return Search(
@@ -158,6 +208,7 @@ class _Trials:
             self.model.quantized - self.quantized,
             self.model.estimated - self.estimated,
             time.monotonic() - self.started,
+            is_cut_short,
         )
 
     def _groups(self, point: Point) -> list[tuple[Unit, ...]]:
@@ -171,6 +222,10 @@ class _Trials:
                 group.update(dict.fromkeys(merged, merged))
         found = sorted({tuple(sorted(members)) for members in group.values()})
         return [tuple(self.units.all[i] for i in members) for members in found]
+
+
+def _point(scheme: Scheme, units: tuple[str, ...], measured: _Measured) -> Point:
+    return Point(scheme, units, measured.value, tuple(measured.outputs), tuple(measured.errors), measured.cost)
 
 
 #: Parts that are estimated, at most.

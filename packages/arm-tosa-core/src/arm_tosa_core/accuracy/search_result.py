@@ -53,6 +53,7 @@ class Search:
         quantized: how many schemes were quantized with all the data and compared.
         estimated: how often the target estimated a scheme.
         seconds: that it took, of the clock on the wall.
+        is_cut_short: whether its time was over before it had tried all that it would have.
     """
 
     figure: str
@@ -65,6 +66,7 @@ class Search:
     quantized: int
     estimated: int
     seconds: float
+    is_cut_short: bool = False
 
 
 def ranked(points: Sequence[Point], bounds: Bounds, goal: Goal) -> tuple[list[Point], Point | None]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from .model import OutOfTime
 from .recipe import Recipe
 from .search import search
 from .search_result import Goal
 from .trials import Trials
 from .units import WIDE
+
+PARTS = "parts in 16 bits"
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class _Found:
     """What a search brought, in the cache."""
 
     recipes: list[Recipe] = field(default_factory=list)
+    is_cut_short: bool = False
 
 
 def _int8(_trials: Trials) -> Iterator[Recipe]:
@@ -47,17 +52,30 @@ def _int16x8(_trials: Trials) -> Iterator[Recipe]:
 
 
 def _parts(trials: Trials) -> Iterator[Recipe]:
-    yield from trials.remembered(_Found, "parts in 16 bits", lambda: _search(trials)).recipes
+    name = f"{PARTS} {trials.keep}"
+    found = trials.model.memory.of(_Found, name, lambda: _search(trials), lambda found: not found.is_cut_short)
+    if found.is_cut_short:
+        trials.cut_short.append(PARTS)
+        trials.until(math.inf)
+    yield from found.recipes
 
 
 def _search(trials: Trials) -> _Found:
+    """The cheapest parts that keep it, else the best ones.
+
+    Raises:
+        OutOfTime: the time was over before any was found that keeps it.
+    """
     model = trials.model
     int8 = trials.quantized(Recipe())
     found = search(model, int8, model.compare(int8), Goal(least=trials.least))
+    if found.is_cut_short and found.chosen is None:
+        raise OutOfTime
     points = [point for point in found.points if point.units and point.scheme.scheme != WIDE]
     best = found.chosen or max(points, key=lambda point: (point.value, -point.cost), default=None)
     # Where all in 16 bits is cheaper than parts, that is the next step.
-    return _Found([] if best is None or best not in points else [Recipe.of(best.scheme)])
+    recipes = [] if best is None or best not in points else [Recipe.of(best.scheme)]
+    return _Found(recipes, found.is_cut_short)
 
 
 def _no_int16(trials: Trials) -> str | None:
@@ -74,6 +92,6 @@ def _no_search(trials: Trials) -> str | None:
 
 STEPS = (
     Step("int8", "what int8 costs", _int8),
-    Step("parts in 16 bits", "cycles and memory of these parts", _parts, _no_search, share=0.9),
+    Step(PARTS, "cycles and memory of these parts", _parts, _no_search, share=0.9),
     Step("int16x8", "1.2 to 16 times the cycles", _int16x8, _no_int16),
 )

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from dataclasses import dataclass
 
 from ..exir.provenance import of_installation, of_spec
 from ..flow.fingerprint import program_fingerprint
-from ..support import foreign
-from ..support.atomic_files import write_atomic
-from ..support.cache_folder import cache_folder
 from ..support.errors import UsageError
-from .model import Model, Progress, Quantized
+from .memory import Memory
+from .model import Model, OutOfTime, Progress, Quantized
 from .recipe import Recipe, digest_of
 from .verdict import Verdict, judged, least_of
 
-
-class _Record(Protocol):
-    """A dataclass."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-
-T = TypeVar("T", bound=_Record)
 #: What a target's estimate calls the figure that decides which is cheaper.
 CYCLES = "cycles"
-
-
-class OutOfTime(Exception):
-    """The time that a step may take is over."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +62,14 @@ class Trials:
         self.attempts: list[Attempt] = []
         self._made: tuple[Recipe, Quantized] | None = None
         self._limit = math.inf
+        #: Steps whose time was over before they had tried all, and which gave the best that they had.
+        self.cut_short: list[str] = []
         self._shown: Progress = model.progress
         model.progress = self._progress
         digest = program_fingerprint(model.program)
-        self._key: str | None = None
         if identity is not None and digest is not None:
             data = (digest_of(model.calibration), digest_of(model.evaluation))
-            self._key = "|".join([digest, *data, identity, str(keep), *of_spec(model.spec), *of_installation()])
+            model.memory = Memory("|".join([digest, *data, identity, *of_spec(model.spec), *of_installation()]))
 
     def _progress(self, what: str, step: int, steps: int) -> None:
         if time.monotonic() > self._limit:
@@ -127,7 +111,8 @@ class Trials:
 
     def try_(self, step: str, recipe: Recipe) -> Attempt:
         """Makes, judges and estimates a recipe, or finds in the cache what was measured of it."""
-        attempt = self.remembered(Attempt, f"attempt {recipe}", lambda: self._measured(step, recipe))
+        name = f"attempt {self.keep} {recipe}"
+        attempt = self.model.memory.of(Attempt, name, lambda: self._measured(step, recipe))
         self.attempts.append(attempt)
         self._tried(attempt)
         return attempt
@@ -146,19 +131,3 @@ class Trials:
             return None
         found: Mapping[str, float] = self.model.cost(quantized)
         return {name: float(number) for name, number in found.items()}
-
-    def remembered(self, kind: type[T], what: str, make: Callable[[], T]) -> T:
-        """A record that was made before of the same model, data and installation, or is made now."""
-        if self._key is None:
-            return make()
-        path = cache_folder() / f"{hashlib.sha256(f'{self._key}|{what}'.encode()).hexdigest()}.kept.json"
-        try:
-            return foreign.record(kind, foreign.parsed(path.read_bytes()))
-        except (OSError, UsageError):
-            made = make()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, json.dumps(asdict(made)))
-        except (OSError, UsageError):
-            pass  # a cache is a convenience
-        return made

@@ -80,6 +80,11 @@ def has_chip() -> bool:
     return _chip.get() is not None
 
 
+def chip_or(target: str) -> str:
+    """The chip that the command was given, else its target."""
+    return _chip.get() or target
+
+
 def device(target: str) -> str:
     """A target, and the chip that the command was given, as titles name them."""
     chip = _chip.get()

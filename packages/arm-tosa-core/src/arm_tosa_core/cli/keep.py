@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from ..exir.target_options import compile_spec_for
+from ..exir.target_options import compile_spec_for, spec_of_name
 from ..plugin import entry_points as plugins
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import UsageError
 from .calibration import labelled_samples
+from .chip import chip_or
 from .files import read
 from .model import load_function, load_program
 from .options import InputShapes, Options, Trust, parse_options
@@ -136,7 +137,7 @@ def quantize(
     if found.is_kept or best:
         _save(output, found.program)
         if recipe is not None:
-            how = replace(found.recipe, target=target)
+            how = replace(found.recipe, target=chip_or(target))
             write_atomic(recipe, how.to_toml(f"arm-tosa quantize --keep {keep}: {_line(found.chosen)}"))
     elif not best:
         say(f"note: {output} was not written; --best writes the best that was found")
@@ -165,10 +166,12 @@ def _by_recipe(
     from ..accuracy.recipe import digest_of, read_recipe
 
     how = read_recipe(recipe)
-    name = target or how.target
-    if not name:
+    made_for = target or how.target
+    if not made_for:
         raise UsageError(f"{recipe} names no target: give --target")
-    spec: ArmCompileSpec = compile_spec_for(plugins.target(name), parse_options(option))
+    spec: ArmCompileSpec = spec_of_name(made_for, parse_options(option))
+    chip = plugins.chips().get(made_for)
+    name = made_for if chip is None else chip.target
     read_file = None if transform is None else load_function(transform, "--transform")
     program = load_program(model, trust=trust, shapes=input_shape)
     learned, _ = calls_of(program, labelled_samples(calibration, program, read_file)[0], "calibration")
@@ -206,6 +209,8 @@ def _judged_by(metric: str, is_labelled: bool) -> str:
 def _save(path: Path, program: ExportedProgram) -> None:
     import torch
 
+    for node in program.graph.nodes:
+        node.meta.pop("from_node", None)  # addresses in memory, which differ from run to run
     buffer = io.BytesIO()
     torch.export.save(program, buffer)
     write_atomic(path, buffer.getvalue())
