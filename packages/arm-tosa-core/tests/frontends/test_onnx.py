@@ -177,6 +177,31 @@ COMPUTED: dict[str, tuple[onnx.NodeProto, int, list[Any], list[Any]]] = {
         [[[0, 1, 2, 3, 4]], [1.0, 0.6]],
         [[[0, 2, 4]]],
     ),
+    "a scale that leaves a size moves elements": (
+        N(
+            "Resize",
+            ["x", "", "s"],
+            ["y"],
+            mode="nearest",
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode="floor",
+        ),
+        18,
+        [[[0], [1], [2], [3], [4], [5], [6], [7], [8], [9]], [1.09, 2.0]],
+        [[[0, 0], [0, 0], [1, 1], [2, 2], [3, 3], [4, 4], [5, 5], [6, 6], [7, 7], [8, 8]]],
+    ),
+    "no size changes": (
+        N("Resize", ["x", "", "s"], ["y"], mode="linear"),
+        18,
+        [[[[0, 2, 4]]], [1, 1, 1.1]],
+        [[[[0, 2, 4]]]],
+    ),
+    "a scale that makes no whole size": (
+        N("Resize", ["x", "", "s"], ["y"], mode="linear"),
+        18,
+        [[[[0, 8, 16, 24]]], [1, 1, 1.6]],
+        [[[[0, 3.5, 8.5, 13.5, 18.5, 23.5]]]],
+    ),
     "places in float32": (
         N(
             "Resize",
@@ -438,6 +463,17 @@ def test_what_nobody_can_read_is_left_out(tmp_path: Path) -> None:
     nodes = [N("Constant", [], [""], value_float=1.0), N("Sigmoid", ["x"], []), N("Relu", ["x"], ["y"])]
     (tmp_path / "t.onnx").write_bytes(model(*nodes, inputs=ROWS).SerializeToString())
     assert load_model(tmp_path / "t.onnx").module()(torch.ones(3, 5))[0].tolist() == [[1.0] * 5] * 3
+
+
+def test_an_output_that_nobody_reads_is_left_out(tmp_path: Path) -> None:
+    inner = helper.make_graph([N("Relu", ["p"], ["t"])], "b", [], [helper.make_tensor_value_info("t", 1, None)])
+    nodes = [
+        N("MaxPool", ["x"], ["p", "indices"], kernel_shape=[2]),
+        N("If", ["c"], ["y"], then_branch=inner, else_branch=inner),
+    ]
+    proto = model(*nodes, inputs={"x": (1, 1, 2)}, constants={"c": np.array(True)})
+    (tmp_path / "t.onnx").write_bytes(proto.SerializeToString())
+    assert load_model(tmp_path / "t.onnx").module()(torch.tensor([[[1.0, 2.0]]]))[0].tolist() == [[[2.0]]]
 
 
 def _with_default(ir_version: int) -> onnx.ModelProto:

@@ -116,10 +116,11 @@ class _Reader:
         if graph.sparse_initializer:
             raise UsageError("sparse initializers are not read; store them dense")
         nodes: list[FileNode] = []
+        wanted = _read_names(graph)
         made = {*constants, *(names[entry.name] for entry in graph.input)}
         for node in graph.node:
             self._place += 1
-            read = self._node(node, names)
+            read = self._node(node, names, wanted)
             if twice := [name for name in read.outputs if name and name in made]:
                 raise UsageError(f"{read.kind} {read.name!r} makes {twice[0]!r}, which is there already")
             made.update(read.outputs)
@@ -135,11 +136,13 @@ class _Reader:
             nodes = _with_swish(nodes, outputs)
         return FileGraph(tuple(inputs), tuple(outputs), tuple(nodes), constants)
 
-    def _node(self, node: onnx.NodeProto, names: Mapping[str, str]) -> FileNode:
+    def _node(self, node: onnx.NodeProto, names: Mapping[str, str], wanted: set[str]) -> FileNode:
         domain = _domain(node.domain)
         name = _text(node.name) or f"of {_text(next(iter(node.output), ''))}"
         given = {entry.name: self._attribute(entry, f"{name}, {self._place}/", names) for entry in node.attribute}
         inputs, outputs = list(node.input), list(node.output)
+        if wanted.intersection(outputs) and node.op_type != "BatchNormalization":  # its outputs may say that it trains
+            outputs = [one if one in wanted else "" for one in outputs]
         for ends in (inputs, outputs):
             while ends and not ends[-1]:
                 ends.pop()  # left out, as if it were not there
@@ -236,6 +239,17 @@ class _Reader:
         whole.data_location = TensorProto.DEFAULT
         whole.raw_data = data
         return whole
+
+
+def _read_names(graph: onnx.GraphProto) -> set[str]:
+    """The tensors that are outputs, or that a node reads; graphs of branches read some of those around them."""
+    read = {entry.name for entry in graph.output}
+    for node in graph.node:
+        read.update(node.input)
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                read |= _read_names(inner)
+    return read
 
 
 def _with_swish(nodes: Sequence[FileNode], outputs: Sequence[str]) -> list[FileNode]:

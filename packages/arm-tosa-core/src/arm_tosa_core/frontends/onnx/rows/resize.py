@@ -61,9 +61,11 @@ def _resized(node: FileNode, x: Tensor, scales: Any, sizes: Any, places: str, ro
         made[axis] = wanted[i] if wanted else floor(_F(x.shape[axis]) * _F(given[i]))
         factors[axis] = made[axis] / x.shape[axis] if wanted else given[i]
     require(min(made) > 0, f"it makes the sizes {made}")
-    if made == list(x.shape):
-        return x
     mode = node["mode"]
+    if made == list(x.shape):  # ONNX Runtime hands it on, whatever the scales are
+        for attribute in ("antialias", "cubic_coeff_a", "exclude_outside"):
+            node.get(attribute)
+        return x
     if mode == "nearest":
         return _nearest(x, factors, made, places, rounds)
     require(made[:2] == list(x.shape[:2]), f"it changes the batch or the channels: {list(x.shape)} to {made}")
@@ -73,7 +75,7 @@ def _resized(node: FileNode, x: Tensor, scales: Any, sizes: Any, places: str, ro
 def _nearest(x: Tensor, factors: Sequence[float], sizes: Sequence[int], places: str, rounds: str) -> Tensor:
     chosen = {}
     for axis, (old, new) in enumerate(zip(x.shape, sizes, strict=True)):
-        if old != new:
+        if factors[axis] != 1.0:  # a scale of 1.05 leaves a size of 13, and moves elements
             of = [float(_PLACES[places](_F(o), _F(factors[axis]), old, new)) for o in range(new)]
             # ONNX Runtime's choice for opset 10, where ONNX has none
             choice = ("ceil" if factors[axis] < 1 else "floor") if rounds == "of opset 10" else rounds
@@ -108,7 +110,14 @@ def _smooth(node: FileNode, x: Tensor, factors: Sequence[float], sizes: Sequence
     if places == "pytorch_half_pixel":
         places = "half_pixel" if all(new > 1 for _, new in changed) else places
     require(places in ("half_pixel", "align_corners"), f"its coordinate_transformation_mode is {places} for {mode}")
-    exact = all(abs(n * f - s) < 1e-6 for n, f, s in zip(x.shape[2:], factors[2:], sizes[2:], strict=True))
-    require(exact, f"its scales {factors[2:]} make no whole sizes of {list(x.shape[2:])}")
     require(not node.get("antialias", 0), "it has antialias")
-    return functional.interpolate(x, list(sizes[2:]), mode=modes[mode, rank], align_corners=places == "align_corners")
+    if places == "align_corners":  # the sizes alone say where elements lie
+        return functional.interpolate(x, list(sizes[2:]), mode=modes[mode, rank], align_corners=True)
+    exact = all(abs(n * f - s) < 1e-6 for n, f, s in zip(x.shape[2:], factors[2:], sizes[2:], strict=True))
+    if exact:
+        return functional.interpolate(x, list(sizes[2:]), mode=modes[mode, rank])
+    made = [floor(n * f) for n, f in zip(x.shape[2:], factors[2:], strict=True)]
+    copied = any(f != 1.0 and n == s for n, f, s in zip(x.shape[2:], factors[2:], sizes[2:], strict=True))
+    fits = made == list(sizes[2:]) and not copied  # PyTorch's sizes, and no axis that it copies as it is
+    require(fits, f"its scales {factors[2:]} make no whole sizes of {list(x.shape[2:])}")
+    return functional.interpolate(x, scale_factor=tuple(factors[2:]), mode=modes[mode, rank])
