@@ -408,6 +408,17 @@ def test_labels_of_a_loader_are_taken_off() -> None:
         quantize_to_keep(program, INT16, x[:20].unbind(), wrong, "top1", keep=0.5).attempts[0].verdict.float_value
         == 0.5
     )
+    for label, reason in (
+        ("cat", "not 'cat'"),
+        (1.5, "not '1.5'"),
+        (-1, "0 is -1, and the model's classes are 0 to 2"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            quantize_to_keep(program, INT16, x[:2].unbind(), [[each, label] for each in x[2:4]], "top1")
+    with pytest.raises(UsageError, match="the label of sample 1 is 3, and the model's classes are 0 to 2"):
+        quantize_to_keep(program, INT16, x[:2].unbind(), x[2:4].unbind(), "top1", labels=[0, 3])
+    with pytest.raises(UsageError, match="evaluate sample 1 is of type str"):
+        quantize_to_keep(program, INT16, x[:2].unbind(), [x[2], "x"])
     with pytest.raises(UsageError, match="10 of 20 samples have a label"):
         quantize_to_keep(program, INT16, x[:20].unbind(), [*x[20:30].unbind(), *pairs[30:]], "top1")
 

@@ -24,7 +24,7 @@ from .compare import OperatorError
 from .model import Model, OutOfTime, Progress, silent
 from .recipe import Recipe, digest_of, digest_of_sample
 from .steps import STEPS
-from .task_metric import Metric, top1
+from .task_metric import Metric, read_label, top1
 from .trials import Attempt, Trials
 
 SQNR, TOP1 = "sqnr", "top1"
@@ -199,7 +199,7 @@ def calls_of(program: ExportedProgram, samples: Iterable[Any], what: str) -> tup
     calls: list[Sample] = []
     labels: list[Any] = []
     for number, sample in enumerate(samples):
-        args, kwargs = as_call(number, sample)
+        args, kwargs = as_call(number, sample, what)
         if not kwargs and len(args) == inputs + 1:
             args, label = args[:-1], args[-1]
             labels.append(label)
@@ -224,7 +224,7 @@ def _require_apart(learned: Sequence[Sample], judging: Sequence[Sample]) -> None
 def _metric(metric: str | Metric, labels: Sequence[Any] | None) -> tuple[Metric | None, str | None]:
     """The function, None for the SQNR; and a name for it and its labels, None if it has none."""
     if metric == TOP1:
-        right = None if labels is None else [torch.as_tensor(label) for label in labels]
+        right = None if labels is None else [read_label(label) for label in labels]
         known = "" if right is None else hashlib.sha256(repr([each.tolist() for each in right]).encode()).hexdigest()
         return top1(right), f"{TOP1} {known}"
     if metric == SQNR:

@@ -18,6 +18,10 @@ from ..support.errors import UsageError
 Metric = Callable[[Sequence[Any], Sequence[Any], Sequence[tuple[Any, ...]]], Any]
 
 
+#: So many characters of a label that is none are shown.
+_SHOWN = 40
+
+
 @dataclass
 class Calls:
     """The calls that a metric is asked about."""
@@ -81,16 +85,44 @@ def top1(labels: Sequence[Any] | None = None) -> Metric:
     """
 
     def judge(exact: Sequence[Any], noisy: Sequence[Any], _inputs: Sequence[Any]) -> list[float]:
-        right = [_classes(each) for each in exact] if labels is None else [torch.as_tensor(x).flatten() for x in labels]
+        right = [_classes(each) for each in exact] if labels is None else list(map(read_label, labels))
         found = [_classes(each) for each in noisy]
         if len(right) != len(found):
             raise UsageError(f"there are {len(right)} labels for {len(found)} samples")
         for wanted, got in zip(right, found, strict=True):
             if wanted.shape != got.shape:
                 raise UsageError(f"a sample has {len(wanted)} labels, and the model gives {len(got)} classes for it")
+        if labels is not None:
+            _require_classes(right, exact)
         return [float((a == b).double().mean()) for a, b in zip(right, found, strict=True)]
 
     return judge
+
+
+def read_label(label: Any) -> torch.Tensor:
+    """[batch].
+
+    Raises:
+        UsageError: it is no integer, and no integers.
+    """
+    try:
+        classes = torch.as_tensor(label).flatten()
+    except (TypeError, ValueError, RuntimeError):
+        classes = None
+    if classes is None or classes.is_floating_point() or classes.is_complex():
+        raise UsageError(f"a label is the number of a class, from 0 on, not {str(label)[:_SHOWN]!r}")
+    return classes
+
+
+def _require_classes(labels: Sequence[torch.Tensor], outputs: Sequence[Any]) -> None:
+    """Refuses labels that are no class of the model, which would be counted as wrong."""
+    for number, (label, output) in enumerate(zip(labels, outputs, strict=True)):
+        (scores,) = (leaf for leaf in tree_leaves(output) if isinstance(leaf, torch.Tensor))
+        count = scores.shape[-1] if scores.is_floating_point() else None
+        for each in label.tolist():
+            if each < 0 or (count is not None and each >= count):
+                known = "from 0 on" if count is None else f"0 to {count - 1}"
+                raise UsageError(f"the label of sample {number} is {each}, and the model's classes are {known}")
 
 
 def _classes(output: Any) -> torch.Tensor:

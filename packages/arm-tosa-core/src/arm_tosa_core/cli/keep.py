@@ -287,4 +287,5 @@ def _show(console: Console, found: Kept, judged_by: str) -> None:
     title = f"{judged_by}: {least.float_value:.6g} in float, {least.least:.6g} needed"
     columns = ("step", "kept", "SQNR, dB", "cycles", "SRAM, KiB", "s", "")
     console.print(table(title, columns, [cells(attempt) for attempt in found.attempts]))
-    console.print(f"{found.chosen.step}: {least} ({least.samples} samples)", markup=False)
+    samples = "1 sample" if least.samples == 1 else f"{least.samples} samples"
+    console.print(f"{found.chosen.step}: {least} ({samples})", markup=False)

@@ -19,8 +19,11 @@ Sample = tuple[tuple[Any, ...], Mapping[str, Any]]
 SAMPLES, FEW = 32, 4
 
 
-def as_call(number: int, sample: Any) -> Sample:
+def as_call(number: int, sample: Any, what: str = "calibration") -> Sample:
     """A sample as its arguments and keyword arguments.
+
+    Args:
+        what: names the samples in errors.
 
     Raises:
         UsageError: it is none; names its number.
@@ -33,7 +36,7 @@ def as_call(number: int, sample: Any) -> Sample:
         case tuple() | list():
             return tuple(sample), {}
     raise UsageError(
-        f"calibration sample {number} is of type {type(sample).__name__}: give a tensor, a tuple of arguments, "
+        f"{what} sample {number} is of type {type(sample).__name__}: give a tensor, a tuple of arguments, "
         "or a tuple of arguments and a dictionary of keyword arguments"
     )
 
