@@ -26,6 +26,7 @@ from arm_tosa_core import (
     quantize_to_keep,
     read_recipe,
 )
+from arm_tosa_core.accuracy.clock import Clock
 from arm_tosa_core.accuracy.compare import Comparison, OutputError
 from arm_tosa_core.accuracy.model import Model
 from arm_tosa_core.accuracy.task_metric import Calls
@@ -128,7 +129,7 @@ def test_what_was_measured_is_not_measured_again(counting: ArmCompileSpec, monke
         original = getattr(Model, name)
         monkeypatch.setattr(Model, name, lambda self, *given, n=name, f=original: made.append(n) or f(self, *given))
     now, is_interrupted = 0.0, True
-    monkeypatch.setattr("arm_tosa_core.accuracy.trials.time.monotonic", lambda: now)
+    monkeypatch.setattr(Clock, "seconds", lambda self: now)
 
     def progress(what: str, step: int, _steps: int) -> None:
         nonlocal now
@@ -149,7 +150,7 @@ def test_what_was_measured_is_not_measured_again(counting: ArmCompileSpec, monke
     assert cut.is_kept and cut.chosen.step == "parts in 16 bits"
     assert "minutes was over" in cut.left_out["the rest of parts in 16 bits"]
     assert made == ["quantize"] * 3  # int8, whose parts are chosen; what the time was over in; what was chosen
-    monkeypatch.setattr("arm_tosa_core.accuracy.trials.time.monotonic", lambda: 0.0)
+    monkeypatch.setattr(Clock, "seconds", lambda self: 0.0)
     whole = kept()
     assert whole.chosen.cycles < cut.chosen.cycles and not whole.left_out
     assert "quick_cost" not in made and len(made) > 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,7 +33,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Minutes:
-    """How long something may take, by the clock on the wall."""
+    """How long something may take: CPU time of one thread, and what it waits for the target's compiler (``Clock``)."""
 
     minutes: float
 
@@ -108,7 +107,6 @@ def quantize_to_keep(
         UsageError: an unknown target, one without integers, a program that is quantized, no samples, samples that are
             in both sets, labels without ``top1``, or a metric that does not fit the model.
     """
-    started = time.monotonic()
     require_program(model, "quantize_to_keep")
     spec = compile_spec_of(target)
     require_callable(progress, "progress")
@@ -127,7 +125,9 @@ def quantize_to_keep(
         raise UsageError(f"keep is a part of the float model's figure, such as 0.99, not {keep:g}")
     if name is None and identity is not None:
         name = f"function {identity}"
-    trials = Trials(Model(model, spec, learned, judging, progress, function), keep, name, tried)
+    measured = Model(model, spec, learned, judging, progress, function)
+    started = measured.clock.seconds()
+    trials = Trials(measured, keep, name, tried)
     left_out: dict[str, str] = {}
     for step in STEPS:
         if why := step.refused(trials) if trials.attempts else None:

@@ -14,6 +14,7 @@ from ..quantize.corrections.catalogue import Corrections
 from ..quantize.post_training import quantize_program
 from ..quantize.probe.calls import Sample
 from ..support.errors import UsageError
+from .clock import Clock
 from .compare import Comparison, compare
 from .memory import Memory
 from .scheme import Scheme
@@ -66,6 +67,7 @@ class Model:
         self.metric = metric
         #: What was measured before.
         self.memory = Memory()
+        self.clock = Clock()
         #: How often it was quantized with all the data, and estimated: what a search is made of.
         self.quantized = self.estimated = 0
 
@@ -144,7 +146,9 @@ class Model:
         self.estimated += 1
         args, kwargs = self.calibration[0]
         target = self.spec.target()
-        figures = estimate_program(torch.export.export(converted, args, dict(kwargs)), target)
+        program = torch.export.export(converted, args, dict(kwargs))
+        with self.clock.waiting():
+            figures = estimate_program(program, target)
         if figures is None:
             raise UsageError(
                 f"target {target.name!r} estimates no cost, so that there is no budget to keep; if a tool that "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -29,7 +28,7 @@ class Attempt:
         verdict: what the judge says.
         sqnr_db: of the worst output that is real numbers; None if there is none.
         cost: what the target estimates, such as ``cycles`` and ``sram_kib``; None if it estimates nothing.
-        seconds: that it took to make and to judge, of the clock on the wall.
+        seconds: that its step took until then, by the search's ``Clock``.
     """
 
     step: str
@@ -62,6 +61,7 @@ class Trials:
         self.attempts: list[Attempt] = []
         self._made: tuple[Recipe, Quantized] | None = None
         self._limit = math.inf
+        self._begun = model.clock.seconds()
         #: Steps whose time was over before they had tried all, and which gave the best that they had.
         self.cut_short: list[str] = []
         self._shown: Progress = model.progress
@@ -72,12 +72,12 @@ class Trials:
             model.memory = Memory("|".join([digest, *data, identity, *of_spec(model.spec), *of_installation()]))
 
     def _progress(self, what: str, step: int, steps: int) -> None:
-        if time.monotonic() > self._limit:
+        if self.model.clock.seconds() > self._limit:
             raise OutOfTime
         self._shown(what, step, steps)
 
     def until(self, limit: float) -> None:
-        """Lets what follows raise ``OutOfTime`` from this second of the monotonic clock on."""
+        """Lets what follows raise ``OutOfTime`` from this second of the model's clock on."""
         self._limit = limit
 
     @property
@@ -114,17 +114,17 @@ class Trials:
         name = f"attempt {self.keep} {recipe}"
         attempt = self.model.memory.of(Attempt, name, lambda: self._measured(step, recipe))
         self.attempts.append(attempt)
+        self._begun = self.model.clock.seconds()
         self._tried(attempt)
         return attempt
 
     def _measured(self, step: str, recipe: Recipe) -> Attempt:
-        started = time.monotonic()
         quantized = self.quantized(recipe)
         compared = self.model.compare(quantized, operators=False)
         cost = self._cost(quantized)
         verdict = judged(compared, self.model.metric, self.keep)
         sqnr = compared.sqnr_db
-        return Attempt(step, recipe, verdict, sqnr, cost, time.monotonic() - started)
+        return Attempt(step, recipe, verdict, sqnr, cost, self.model.clock.seconds() - self._begun)
 
     def _cost(self, quantized: Quantized) -> dict[str, float] | None:
         if self.model.spec.target().report.estimate is None:

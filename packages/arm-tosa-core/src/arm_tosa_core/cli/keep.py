@@ -70,7 +70,13 @@ def quantize(
     keep: Annotated[
         str | None, typer.Option(metavar="99%", help="The part of the float model's --metric that must be kept.")
     ] = None,
-    minutes: Annotated[float, typer.Option(help="How long the search may take, by the clock on the wall.")] = 20.0,
+    minutes: Annotated[
+        float,
+        typer.Option(
+            help="How long the search may take: CPU time of its thread, and what it waits for the target's compiler, "
+            "so that a busy machine changes it little."
+        ),
+    ] = 20.0,
     recipe: Annotated[
         Path | None,
         typer.Option(
@@ -278,7 +284,7 @@ def _show(console: Console, found: Kept, judged_by: str) -> None:
             attempt.step,
             f"{attempt.verdict.value:.6g}",
             "–" if attempt.sqnr_db is None else f"{attempt.sqnr_db:.1f}",
-            *("–" if cost is None else f"{cost:,.0f}" for cost in costs),
+            *("–" if cost is None else f"{cost:{style}}" for cost, style in zip(costs, (",.0f", ",.1f"), strict=True)),
             f"{attempt.seconds:.0f}",
             "chosen" if attempt == found.chosen else "",
         )
