@@ -10,7 +10,7 @@
 // each other. No call may be under way when a session is destroyed or moved.
 //
 // Devices: sessions with equal Options share a VkDevice and its queue. It is the library's own, and
-// lives as long as the process; an application's cannot be used in its place.
+// lives as long as the process; for a device of yours, see <arm_vgf/vgf.hpp>.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ class ARM_VGF_EXPORT Error : public std::runtime_error {
 
     /// The VkResult of a call of Vulkan that failed; 0: none did.
     int32_t vulkan_result() const noexcept { return result_; }
-    /// VK_ERROR_DEVICE_LOST: what was made on the device is to be destroyed, and made anew on
-    /// another.
+    /// VK_ERROR_DEVICE_LOST: what was made on the VkDevice is to be destroyed, and made anew on a
+    /// new one.
     bool is_device_lost() const noexcept { return result_ == -4; }
 
   private:

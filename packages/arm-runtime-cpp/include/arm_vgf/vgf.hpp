@@ -107,9 +107,9 @@ struct Allocator {
     void* user = nullptr;
     /// Memory with all of `required`, and as many of `preferred` as there are. It is for a buffer
     /// or for an image of optimal tiling: where both may lie in one VkDeviceMemory, parts keep
-    /// bufferImageGranularity. A result but VK_SUCCESS becomes an Error; for constants, which are
-    /// first asked for as DEVICE_LOCAL and HOST_VISIBLE where that is an Upload less, they are
-    /// asked for as other memory before.
+    /// bufferImageGranularity. A result but VK_SUCCESS becomes an Error. But constants are first
+    /// asked for as DEVICE_LOCAL and HOST_VISIBLE, where a device has such memory: after an error
+    /// they are asked for again, as DEVICE_LOCAL, and uploaded.
     VkResult (*allocate)(void* user, const VkMemoryRequirements* needs,
                          VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred,
                          Allocation* made) = nullptr;
@@ -172,9 +172,9 @@ enum class Channels : uint8_t {
 /// An image that an input is read from or an output is written to: two-dimensional, its view of one
 /// level and one layer. Its width and height are the tensor's.
 ///
-/// Inputs are read as sampled images (VK_IMAGE_USAGE_SAMPLED_BIT) in SHADER_READ_ONLY_OPTIMAL or
-/// GENERAL, outputs are written as storage images (VK_IMAGE_USAGE_STORAGE_BIT) in GENERAL. The page
-/// "VGF in your renderer" has the formats, and the layouts of images of depth.
+/// Inputs are read as sampled images (VK_IMAGE_USAGE_SAMPLED_BIT) in SHADER_READ_ONLY_OPTIMAL,
+/// READ_ONLY_OPTIMAL or GENERAL, outputs are written as storage images (VK_IMAGE_USAGE_STORAGE_BIT)
+/// in GENERAL. The page "VGF in your renderer" has the formats, and the layouts of images of depth.
 ///
 /// A tensor of float16, bfloat16 or float32 has the values that a shader reads. A tensor of uint8,
 /// int8, uint16 or int16 takes UNORM or SNORM of its width and sign: its numbers are those of the
@@ -296,8 +296,9 @@ class ARM_VGF_EXPORT Program {
     /// 4, row-major without gaps. From there on the buffer has room for the tensor's bytes, rounded
     /// up to a multiple of 4. Of an output's last word, bytes behind the tensor are kept.
     ///
-    /// Throws Error: there is no such frame or tensor, an input and an output have this name, or it
-    /// does not fit.
+    /// Throws Error: there is no such frame or tensor, an input and an output have this name, or
+    /// what is told does not fit. The buffer's size and usage, and the view's format, extent and
+    /// usage are not known here: the validation layer checks them.
     void bind(uint32_t frame, const std::string& name, VkBuffer buffer, VkDeviceSize offset = 0);
     void bind(uint32_t frame, const std::string& name, const Image& image);
     /// The same by the index in `inputs` or `outputs`: of a name that several have.

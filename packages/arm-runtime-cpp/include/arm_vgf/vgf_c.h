@@ -1,10 +1,10 @@
 /* VGF programs on an application's Vulkan device, in its command buffers, for C; arm_vgf/vgf.hpp
    is the same for C++, and says what is to be synchronized and which images fit.
 
-   Structures begin with their size, which the caller sets to sizeof, also where a call fills them
-   in; members that are 0 have the defaults. A call returns 0 or a handle, and after an error -1 or
-   NULL; arm_vgf_last_error(), of arm_runtime/vgf_c.h, is the text, and arm_vgf_last_result() the
-   VkResult, such as VK_ERROR_DEVICE_LOST. */
+   Structures but arm_vgf_allocation begin with their size, which the caller sets to sizeof, also
+   where a call fills them in; members that are 0 have the defaults. A call returns 0 or a handle,
+   and after an error -1 or NULL; arm_vgf_last_error(), of arm_runtime/vgf_c.h, is the text, and
+   arm_vgf_last_result() the VkResult, such as VK_ERROR_DEVICE_LOST. */
 #ifndef ARM_VGF_VGF_C_H_
 #define ARM_VGF_VGF_C_H_
 
@@ -174,8 +174,8 @@ typedef struct arm_vgf_image {
     VkFormat format;
     uint32_t width;
     uint32_t height;
-    int32_t
-        channels_first; /* 1: the tensor is [1, channels, height, width]; 0: channels are last */
+    int32_t channels_first; /* 1: [channels, height, width]; 0: channels are last; or with a batch
+                               of 1 before */
 } arm_vgf_image;
 
 ARM_VGF_EXPORT int arm_vgf_program_bind_image(arm_vgf_program* program, uint32_t frame,

@@ -1,6 +1,7 @@
 #include "device.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -78,10 +79,16 @@ std::unique_ptr<Device> open(const Options& options) {
 
 /// Of an application, with what it enabled.
 std::unique_ptr<Instance> instance_of(const arm_vgf::Adopted& adopted) {
-    if (adopted.instance == VK_NULL_HANDLE || adopted.physical == VK_NULL_HANDLE ||
-        adopted.device == VK_NULL_HANDLE || adopted.queue == VK_NULL_HANDLE ||
-        adopted.get_proc_addr == nullptr || adopted.enabled == nullptr) {
-        throw Error("a handle of the adopted device, its loader or what it enabled is null");
+    const std::array<std::pair<bool, const char*>, 6> members{{
+        {adopted.instance != VK_NULL_HANDLE, "instance"},
+        {adopted.physical != VK_NULL_HANDLE, "physical"},
+        {adopted.device != VK_NULL_HANDLE, "device"},
+        {adopted.queue != VK_NULL_HANDLE, "queue"},
+        {adopted.get_proc_addr != nullptr, "get_proc_addr"},
+        {adopted.enabled != nullptr, "enabled"},
+    }};
+    for (const auto& [is_set, name] : members) {
+        if (!is_set) throw Error(std::string("the adopted device's `") + name + "` is null");
     }
     if (adopted.api_version == 0) throw Error(kNoVersion);
     auto instance = std::make_unique<Instance>(adopted.get_proc_addr, adopted.instance,

@@ -35,7 +35,12 @@ size_t find(const std::vector<TensorInfo>& infos, const std::string& name, const
         found = i;
     }
     if (found == infos.size()) {
-        throw Error(std::string("a state: no ") + kind + " is called '" + name + "'");
+        std::string names;
+        for (const TensorInfo& info : infos) {
+            names += (names.empty() ? "'" : ", '") + info.name + "'";
+        }
+        throw Error(std::string("a state: no ") + kind + " is called '" + name + "'; there are " +
+                    names);
     }
     return found;
 }
@@ -226,8 +231,9 @@ class Program::Impl {
         check(frame);
         const size_t count = (outputs ? sizes_.outputs() : sizes_.inputs()).size();
         if (port >= count) {
-            throw Error(std::string(outputs ? "output " : "input ") + std::to_string(port) +
-                        " of " + std::to_string(count));
+            const std::string kind = outputs ? "output" : "input";
+            throw Error(kind + " " + std::to_string(port) + ": the program has " +
+                        std::to_string(count) + " " + kind + "s, numbered from 0");
         }
         bind_port(frame, outputs, port, place...);
     }
@@ -236,6 +242,11 @@ class Program::Impl {
 
     void resize(const std::vector<std::vector<int64_t>>& input_shapes) {
         const std::vector<TensorInfo>& infos = sizes_.inputs();
+        if (sizes_.symbols().empty() && input_shapes != shapes_[0]) {
+            throw Error(
+                "the program's sizes are fixed: export the model with sizes that vary "
+                "(torch.export.Dim), or make a program of another VGF for other sizes");
+        }
         if (input_shapes.size() != infos.size()) {
             throw Error("the program has " + std::to_string(infos.size()) + " inputs, got " +
                         std::to_string(input_shapes.size()) + " shapes");
@@ -348,7 +359,9 @@ class Program::Impl {
 
     void check(uint32_t frame) const {
         if (frame >= frames_) {
-            throw Error("frame " + std::to_string(frame) + " of " + std::to_string(frames_));
+            throw Error("frame " + std::to_string(frame) + ": frames are numbered 0 to " +
+                        std::to_string(frames_ - 1) +
+                        ", as many as ProgramOptions::frames_in_flight says");
         }
     }
 

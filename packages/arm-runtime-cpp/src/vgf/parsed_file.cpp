@@ -64,6 +64,12 @@ class Reader {
     void open() {
         const auto header = lib::CreateHeaderDecoder(data_, lib::HeaderSize(), size_);
         if (!header) {
+            // The identifier of ExecuTorch's programs, and two digits.
+            if (size_ >= 8 && std::memcmp(data_ + 4, "ET", 2) == 0) {
+                throw Error(
+                    "VGF: this is a program of ExecuTorch (.pte): compile to a file called .vgf, "
+                    "or take the VGFs out with `arm-tosa extract`");
+            }
             throw Error(
                 "VGF: no valid header: the magic, the version (this runtime reads 0.x), or a "
                 "section beyond the file's " +

@@ -74,15 +74,27 @@ std::vector<uint32_t> code_of(const char* kernel, bool writes_image, uint32_t im
 
 }  // namespace
 
-const PortFormat& port_format(VkFormat format, bool output, const std::string& text) {
+bool suits(const PortFormat& format, DataType type) {
+    return type == format.number || type == DataType::kFloat16 || type == DataType::kBFloat16 ||
+           type == DataType::kFloat32;
+}
+
+const PortFormat& port_format(VkFormat format, bool output, DataType type,
+                              const std::string& text) {
     std::string names;
     for (const PortFormat& row : kFormats) {
         if (output && !row.written) continue;
         if (row.format == format) return row;
-        names += std::string(names.empty() ? "" : ", ") + row.name;
+        if (suits(row, type)) names += std::string(names.empty() ? "" : ", ") + row.name;
     }
-    throw Error(text + ": images of VkFormat " + std::to_string(format) + " are not " +
-                (output ? "written" : "read") + "; these are: " + names);
+    const bool has_stencil = format == VK_FORMAT_D16_UNORM_S8_UINT ||
+                             format == VK_FORMAT_D24_UNORM_S8_UINT ||
+                             format == VK_FORMAT_D32_SFLOAT_S8_UINT;
+    throw Error(
+        text + ": images of VkFormat " + std::to_string(format) + " are not " +
+        (output ? "written" : "read") +
+        (has_stencil && !output ? " (depth with stencil: copy the depth to R32_SFLOAT)" : "") +
+        "; of " + name_of(type) + ", these are: " + names);
 }
 
 PortKernels::PortKernels(const Device& device)

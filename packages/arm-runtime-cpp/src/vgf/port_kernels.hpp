@@ -25,8 +25,11 @@ struct PortFormat {
     bool depth;
 };
 
-/// Throws Error: it is not read, or not written; `text` names the tensor.
-const PortFormat& port_format(VkFormat format, bool output, const std::string& text);
+/// Whether a tensor of this type has the numbers of a format's texels.
+bool suits(const PortFormat& format, DataType type);
+
+/// Throws Error: it is not read, or not written; `text` names the tensor, and `type` is its type.
+const PortFormat& port_format(VkFormat format, bool output, DataType type, const std::string& text);
 
 class PortKernels {
   public:

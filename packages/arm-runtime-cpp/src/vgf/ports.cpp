@@ -49,11 +49,26 @@ bool may_be_image(const TensorInfo& info) {
     return has_texels && (info.shape.size() == 3 || info.shape.size() == 4);
 }
 
+/// A tensor's height, width and channels, without a batch of 1; of another rank, the shape itself.
+std::vector<int64_t> picture_of(std::vector<int64_t> shape, bool planar) {
+    if (shape.size() == 4 && shape[0] == 1) shape.erase(shape.begin());
+    if (planar && shape.size() == 3) std::rotate(shape.begin(), shape.begin() + 1, shape.end());
+    return shape;
+}
+
+/// Whether an image has the sizes of `picture_of`, and its channels or more.
+bool is_of(const arm_vgf::Image& image, const PortFormat& format,
+           const std::vector<int64_t>& picture) {
+    return picture.size() == 3 && picture[0] == image.height && picture[1] == image.width &&
+           picture[2] <= format.channels && count_of(picture) <= kMaxElements;
+}
+
 /// Whether shaders read an image in this layout, or write it.
 bool fits(VkImageLayout layout, const PortFormat& format, bool output) {
     if (layout == VK_IMAGE_LAYOUT_GENERAL) return true;
     if (output) return false;
     return layout == VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL ||
+           layout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL ||
            (format.depth && (layout == VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL ||
                              layout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL));
 }
@@ -168,24 +183,30 @@ void FramePorts::bind(uint32_t frame, size_t port, const Tensor& tensor, VkBuffe
 void FramePorts::bind(uint32_t frame, size_t port, const Tensor& tensor,
                       const arm_vgf::Image& image) {
     if (image.view == VK_NULL_HANDLE) throw Error(tensor.text + ": the image's view is null");
-    const PortFormat& row = port_format(image.format, outputs_, tensor.text);
+    const PortFormat& row = port_format(image.format, outputs_, tensor.type, tensor.text);
     if (!fits(image.layout, row, outputs_)) {
         throw Error(tensor.text + ": its image must be in the layout GENERAL" +
-                    (outputs_ ? "" : " or SHADER_READ_ONLY_OPTIMAL") +
-                    (!outputs_ && row.depth ? ", or one that reads depth" : ""));
+                    (outputs_ ? "" : ", SHADER_READ_ONLY_OPTIMAL or READ_ONLY_OPTIMAL") +
+                    (!outputs_ && row.depth ? ", or one that reads depth" : "") +
+                    (image.layout == VK_IMAGE_LAYOUT_UNDEFINED
+                         ? "; Image::layout was not set"
+                         : "; Image::layout is VkImageLayout " + std::to_string(image.layout)));
     }
-    std::vector<int64_t> shape = tensor.shape;
-    if (shape.size() == 4 && shape[0] == 1) shape.erase(shape.begin());
     const bool planar = image.channels == arm_vgf::Channels::kFirst;
-    if (planar && shape.size() == 3) std::rotate(shape.begin(), shape.begin() + 1, shape.end());
-    if (shape.size() != 3 || shape[0] != image.height || shape[1] != image.width ||
-        shape[2] > row.channels || count_of(shape) > kMaxElements) {
-        throw Error(tensor.text + ": an image of " + std::to_string(image.width) + " x " +
-                    std::to_string(image.height) + " " + row.name + " with channels " +
-                    (planar ? "first" : "last") + " does not fit its shape, " +
-                    shape_text(tensor.shape));
+    const std::vector<int64_t> shape = picture_of(tensor.shape, planar);
+    if (!is_of(image, row, shape)) {
+        const bool other = is_of(image, row, picture_of(tensor.shape, !planar));
+        throw Error(
+            tensor.text + ": an image of " + std::to_string(image.width) + " x " +
+            std::to_string(image.height) + " " + row.name + " with channels " +
+            (planar ? "first" : "last") + " does not fit its shape, " + shape_text(tensor.shape) +
+            (other ? std::string("; it fits with Channels::") + (planar ? "kLast" : "kFirst")
+             : shape.size() == 3
+                 ? "; that is " + std::to_string(shape[1]) + " x " + std::to_string(shape[0]) +
+                       " with " + std::to_string(shape[2]) + " channels"
+                 : "; bind it to a buffer"));
     }
-    if (!is_float(tensor.type) && tensor.type != row.number) {
+    if (!suits(row, tensor.type)) {
         throw Error(tensor.text + ": a tensor of " + name_of(tensor.type) + " has no texels of " +
                     row.name);
     }

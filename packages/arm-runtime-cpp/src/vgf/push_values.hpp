@@ -26,8 +26,8 @@ class PushValues {
     /// Throws Error: there are none of this number, or not of this size.
     void check(size_t index, const void* data, size_t bytes) const {
         if (index >= infos_.size()) {
-            throw Error("push constants " + std::to_string(index) + " of " +
-                        std::to_string(infos_.size()));
+            throw Error("push constants " + std::to_string(index) + ": the program has " +
+                        (infos_.empty() ? "none" : std::to_string(infos_.size()) + ", from 0"));
         }
         const PushConstantInfo& info = infos_[index];
         if (data == nullptr || bytes != info.bytes) {

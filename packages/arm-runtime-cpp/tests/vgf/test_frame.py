@@ -251,8 +251,8 @@ def test_what_is_no_state_is_refused(vgf: Any, frame: Frame, tmp_path: Path) -> 
         return frame(tmp_path, "states", "a.vgf", output, state, 1, 0, "x", "y", "last", told="").strip()
 
     data = summed("shader")
-    assert said(data, "none", "state") == "a state: no output is called 'none'"
-    assert said(data, "total", "y") == "a state: no input is called 'y'"
+    assert said(data, "none", "state") == "a state: no output is called 'none'; there are 'y', 'total'"
+    assert said(data, "total", "y") == "a state: no input is called 'y'; there are 'x', 'old'"
     roles = (("Input", (8,), 0), ("Input", (8,), 0), ("Output", (8,), None), ("Output", (4,), None))
     resources = [Resource(role, shape, STORAGE_BUFFER, alias=alias) for role, shape, alias in roles]
     code = "layout(set = 0, binding = 0) buffer Y { int y[]; }; void main() { y[0] = 1; }"
@@ -449,11 +449,11 @@ def test_the_c_interface(vgf: Any, frame: Frame, tmp_path: Path) -> None:
         "-1 the program is NULL",
         f"-1 nothing is called ''; there are '{x}', '{y}'",
         f"-1 output '{y}': the image's view is null",
-        "-1 a handle of the adopted device, its loader or what it enabled is null",
+        "-1 the adopted device's `device` is null",
         "-1 the VGF is NULL",
         "-1 output 1 of 1",
         "-1 symbol 0 of 0",
-        "-1 a state: no input is called 'nothing'",
+        f"-1 a state: no input is called 'nothing'; there are '{x}'",
         said[-2],
         "all freed",
     ]
@@ -482,21 +482,32 @@ def test_errors_say_what_to_do(vgf: Any, frame: Frame, tmp_path: Path) -> None:
     with vgf.Session(data) as session:
         x, y = session.inputs[0].name, session.outputs[0].name
     said = frame(tmp_path, "errors", "a.vgf").splitlines()
-    assert said[:5] == [
-        "frame 2 of 2",
+    assert said[:6] == [
+        "frame 2: frames are numbered 0 to 1, as many as ProgramOptions::frames_in_flight says",
         f"nothing is called 'nothing'; there are '{x}', '{y}'",
         f"input '{x}': its offset, 2, is no multiple of 4",
         f"input '{x}': the buffer is null",
-        said[4],
+        *said[4:6],
     ]
-    assert said[4].startswith(f"input '{x}': images of VkFormat 13 are not read; these are: R8_UNORM, R8G8_UNORM")
-    fit = "an image of 2 x 2 R32_SFLOAT with channels last does not fit its shape, [3, 4, 1]"
-    assert said[5:] == [
-        f"input '{x}': {fit}",
-        "the program has 1 inputs, got 2 shapes",
+    assert said[4].startswith(
+        f"input '{x}': images of VkFormat 13 are not read; of fp32, these are: R8_UNORM, R8G8_UNORM"
+    )
+    assert " are not read (depth with stencil: copy the depth to R32_SFLOAT); of fp32, " in said[5]
+    fit = "an image of {} R32_SFLOAT with channels {} does not fit its shape, [3, 4, 1]; {}"
+    layout = "its image must be in the layout GENERAL, SHADER_READ_ONLY_OPTIMAL or READ_ONLY_OPTIMAL; Image::layout"
+    assert said[6:] == [
+        f"input '{x}': " + fit.format("2 x 2", "last", "that is 4 x 3 with 1 channels"),
+        f"input '{x}': " + fit.format("4 x 3", "first", "it fits with Channels::kLast"),
+        f"input '{x}': {layout} was not set",
+        f"input '{x}': {layout} is VkImageLayout 2",
+        "the program's sizes are fixed: export the model with sizes that vary (torch.export.Dim), or make a program of "
+        "another VGF for other sizes",
         f"input '{x}' is not bound in frame 0",
         "frames_in_flight is 0: a program needs one at least",
-        "a handle of the adopted device, its loader or what it enabled is null",
+        "the adopted device's `instance` is null",
         "api_version is 0: give that of VkApplicationInfo, such as VK_API_VERSION_1_3",
-        "output 1 of 1",
+        "output 1: the program has 1 outputs, numbered from 0",
+        "push constants 0: the program has none",
+        "VGF: this is a program of ExecuTorch (.pte): compile to a file called .vgf, or take the VGFs out with "
+        "`arm-tosa extract`",
     ]

@@ -35,7 +35,10 @@ def whole_payload(lowered: LoweredProgram, output: Path, target: Target) -> byte
     if lowered.report.edges:
         say(f"note: {output} takes and gives the target's integers: what quantizes or casts at its edges is not in it")
     payload = delegates(lowered.buffer)[0].payload
-    order = output_order(method(lowered.buffer))
+    program = method(lowered.buffer)
+    for text in differences(program):
+        say(f"note: {output}: {text}")
+    order = output_order(program)
     if order is not None and order == sorted(order):
         return payload
     if order is None or target.compiler.outputs_in_order is None:
@@ -43,6 +46,26 @@ def whole_payload(lowered: LoweredProgram, output: Path, target: Target) -> byte
         say(f"note: {output} gives the model's outputs in an order of its own{numbers}")
         return payload
     return target.compiler.outputs_in_order(payload, order)
+
+
+def differences(program: Method) -> list[str]:
+    """Where the only delegate of a program has other inputs or outputs than the program: unread, or the same twice."""
+    (delegate,) = (call for call in program.calls if call.delegate >= 0)
+    found = []
+    for index, number in enumerate(program.inputs):
+        reached = {number}
+        for call in program.calls:
+            if call.operator and reached.intersection(call.arguments[:-2]):
+                reached.update(call.arguments[-2:])
+        if reached.isdisjoint(delegate.arguments):
+            found.append(f"it has no input for the model's input {index}, which nothing reads; those after it move up")
+    for number in dict.fromkeys(program.outputs):
+        same = [str(index) for index, other in enumerate(program.outputs) if other == number]
+        if len(same) > 1:
+            found.append(
+                f"the model's outputs {', '.join(same)} are one tensor and one output; those after it move up"
+            )
+    return found
 
 
 def output_order(program: Method) -> list[int] | None:
