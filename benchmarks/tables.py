@@ -120,7 +120,13 @@ def vgf_frames(figures: Figures) -> str:
         "PyTorch, ms (ours to it)",
         "record / with `replay`, µs",
         "device memory, MiB",
+        "DRAM footprint on NX, MiB",
     ]
+    footprints = {
+        case["network"]: figures.figure("nx", case, "ours", "dram_footprint_bytes")
+        for case in figures.cases("nx")
+        if case["edges"] == "float"
+    }
     lines = []
     for case in figures.cases("vgf_frames"):
         ours = figures.figure("vgf_frames", case, "ours", "device_ms")
@@ -130,6 +136,7 @@ def vgf_frames(figures: Figures) -> str:
         theirs = figures.figure("vgf_frames", {**case, "scheme": peer}, "torch", "device_ms")
         note = "" if case["scheme"] == peer else f", {peer}"
         parts = [figures.figure("vgf_frames", case, "ours", f"{part}_mib") for part in ("work", "constants")]
+        estimated = footprints.get(case["network"])
         beside = theirs is not None and theirs.date == ours.date
         lines.append(
             [
@@ -141,6 +148,7 @@ def vgf_frames(figures: Figures) -> str:
                     for way, digits in (("record", 0), ("replay", 1))
                 ),
                 f"{sum(part.value for part in parts if part is not None):.1f}",
+                f"{estimated.value / 2**20:.1f}" if estimated is not None and case["scheme"] == "int8" else "–",
                 figures.machine("vgf_frames", case, "ours").partition(", x86_64, ")[2].partition(":")[0],
                 f"{ours.day}, `{ours.commit}`",
             ]

@@ -4,7 +4,7 @@
     python -m benchmarks.vgf_frames --measure DIR           # measure on a machine with a GPU, which needs Python alone
 
 Tensors lie on the device, three frames are in flight, each is recorded anew; replay_us: with ProgramOptions::replay.
-Weights repeat, as in benchmarks.vgf.
+Weights repeat, as in benchmarks.vgf. nss_v1 is of the packages in benchmarks/nx/requirements.txt, without their own.
 PyTorch runs fp16, and fp32 without TF32, in a CUDA graph: the faster of both memory formats.
 """
 
@@ -23,7 +23,12 @@ from typing import Any
 
 from benchmarks.results import Measurement, Run, add_results_option, progress, record
 
-NETWORKS = {"unet540": (1, 12, 544, 960), "sr360": (1, 3, 360, 640), "mobilenet_v2": (1, 3, 224, 224)}
+NETWORKS = {
+    "unet540": (1, 12, 544, 960),
+    "sr360": (1, 3, 360, 640),
+    "nss_v1": (1, 12, 544, 960),
+    "mobilenet_v2": (1, 3, 224, 224),
+}
 SCHEMES = ("int8", "fp16", "fp32")
 PEERS = ("unet540", "sr360")  # whose modules need nothing but PyTorch
 IN_FLIGHT = 3

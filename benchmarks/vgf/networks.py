@@ -24,7 +24,7 @@ CASES = {
     "deit_tiny": ("int8",),
 }
 #: Image networks of ``benchmarks/nx``, which may be named too.
-GRAPHICS = ("unet540", "sr360", "frame_interpolation", "denoiser")
+GRAPHICS = ("unet540", "sr360", "frame_interpolation", "denoiser", "nss_v1")
 _PERIOD = 1009
 
 
