@@ -81,7 +81,9 @@ int errors(const Words& words) {
     say([&] { vgf::Device::adopt(old); });
     say([&] { program.bind_output(0, 1, *buffer.handle); });
     say([&] { program.set_push_constants(0, nullptr, 4); });
-    say([&] { vgf::Program("\0\0\0\0ET12\0\0\0\0", 12, app.adopted(), {}); });
+    std::string other(200, 0);
+    other.replace(4, 4, "ET12");
+    say([&] { vgf::Program(other.data(), other.size(), app.adopted(), {}); });
     return 0;
 }
 

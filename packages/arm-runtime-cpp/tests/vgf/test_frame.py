@@ -252,7 +252,7 @@ def test_what_is_no_state_is_refused(vgf: Any, frame: Frame, tmp_path: Path) -> 
 
     data = summed("shader")
     assert said(data, "none", "state") == "a state: no output is called 'none'; there are 'y', 'total'"
-    assert said(data, "total", "y") == "a state: no input is called 'y'; there are 'x', 'old'"
+    assert said(data, "total", "y") == "a state: no input is called 'y'; there are 'x', 'state'"
     roles = (("Input", (8,), 0), ("Input", (8,), 0), ("Output", (8,), None), ("Output", (4,), None))
     resources = [Resource(role, shape, STORAGE_BUFFER, alias=alias) for role, shape, alias in roles]
     code = "layout(set = 0, binding = 0) buffer Y { int y[]; }; void main() { y[0] = 1; }"
@@ -451,7 +451,7 @@ def test_the_c_interface(vgf: Any, frame: Frame, tmp_path: Path) -> None:
         f"-1 output '{y}': the image's view is null",
         "-1 the adopted device's `device` is null",
         "-1 the VGF is NULL",
-        "-1 output 1 of 1",
+        "-1 output 1: the program has 1 outputs, numbered from 0",
         "-1 symbol 0 of 0",
         f"-1 a state: no input is called 'nothing'; there are '{x}'",
         said[-2],
@@ -490,9 +490,9 @@ def test_errors_say_what_to_do(vgf: Any, frame: Frame, tmp_path: Path) -> None:
         *said[4:6],
     ]
     assert said[4].startswith(
-        f"input '{x}': images of VkFormat 13 are not read; of fp32, these are: R8_UNORM, R8G8_UNORM"
+        f"input '{x}': images of VkFormat 13 are not read; of float32, these are: R8_UNORM, R8G8_UNORM"
     )
-    assert " are not read (depth with stencil: copy the depth to R32_SFLOAT); of fp32, " in said[5]
+    assert " are not read (depth with stencil: copy the depth to R32_SFLOAT); of float32, " in said[5]
     fit = "an image of {} R32_SFLOAT with channels {} does not fit its shape, [3, 4, 1]; {}"
     layout = "its image must be in the layout GENERAL, SHADER_READ_ONLY_OPTIMAL or READ_ONLY_OPTIMAL; Image::layout"
     assert said[6:] == [

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "arm_vgf/vgf.hpp"
+#include "application.hpp"
 
 using Bytes = std::vector<char>;
 using Words = std::vector<std::string>;
