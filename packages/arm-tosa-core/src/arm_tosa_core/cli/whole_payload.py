@@ -62,9 +62,7 @@ def differences(program: Method) -> list[str]:
     for number in dict.fromkeys(program.outputs):
         same = [str(index) for index, other in enumerate(program.outputs) if other == number]
         if len(same) > 1:
-            found.append(
-                f"the model's outputs {', '.join(same)} are one tensor and one output; others move up"
-            )
+            found.append(f"the model's outputs {', '.join(same)} are one tensor and one output; others move up")
     return found
 
 
