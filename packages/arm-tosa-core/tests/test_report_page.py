@@ -16,6 +16,10 @@ from cli_kit import error, needs_page, ok, page_of
 from rich.console import Console
 
 from arm_tosa_core.accuracy.compare import Comparison, OperatorError, OutputError
+from arm_tosa_core.accuracy.keep import Kept
+from arm_tosa_core.accuracy.recipe import Recipe
+from arm_tosa_core.accuracy.trials import Attempt
+from arm_tosa_core.accuracy.verdict import Verdict
 from arm_tosa_core.advice.advise import Advice
 from arm_tosa_core.exir.compiled_delegate import CompiledDelegate, Layer, Live
 from arm_tosa_core.exir.report import Report, Row
@@ -81,7 +85,27 @@ def _data() -> dict[str, Any]:
     report = _report()
     making = Making("net </script> for acme", "arm-tosa compile net.py:make", {"torch": "2"}, {"speed": "high"})
     advice = [Advice("4 channels", "", ("body.0",), "<b>", 0.6, "", 1000.0, 910.0)]
-    return page_data(making, report, report.figures(5000, 1.5), [_time()], _comparison(), advice=advice)
+    costs = report, report.figures(5000, 1.5), [_time()]
+    return page_data(making, *costs, _comparison(), advice=advice, kept=_kept(), measure="classes <b>")
+
+
+def _kept() -> Kept:
+    def attempt(step: str, value: float, cycles: float) -> Attempt:
+        verdict = Verdict(value, 0.9, 0.8, 60, 0.99)
+        return Attempt(step, Recipe(), verdict, 100 * value, {"cycles": cycles, "sram_kib": 2.25}, 1.0)
+
+    attempts = [attempt("int8", 0.5, 900.0), attempt("parts", 0.85, 1000.0)]
+    program: Any = None
+    return Kept(False, True, attempts[1], attempts, {}, program, Recipe(), [])
+
+
+@pytest.mark.parametrize(("measure", "least", "exact"), [("top1", 0.8, 0.9), ("", pytest.approx(6.99, abs=0.01), None)])
+def test_steps_are_a_curve(measure: str, least: float, exact: float | None) -> None:
+    """Of the SQNR itself, whose part of the power is kept, the bound is in dB."""
+    steps = page_data(Making("", ""), None, None, kept=_kept(), measure=measure)["steps"]
+    assert (steps["least"], steps["float"]) == (least, exact)
+    row = {"step": "parts", "value": 0.85, "sqnr": 85.0, "cycles": 1000.0, "sram_kib": 2.25, "chosen": True}
+    assert steps["rows"][1] == row and steps["says"] == "parts: kept, with 99 % confidence"
 
 
 def test_costs_and_errors_meet_at_the_operator() -> None:
@@ -228,6 +252,7 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
     assert cards["cycles"] == "1,000\nan estimate of the target's compiler"
     assert "no rule" in _text(browser, "#cpu")[0] and "net.py:5" in _text(browser, "#cpu")[0]
     assert _text(browser, "#advice li") == ["`body.0` (<b>) takes 60% of the cycles; 4 channels: -9% (910 cycles)"]
+    assert _text(browser, "#steps td")[6:12] == ["parts", "0.8500", "85.0", "1,000", "2.3", "chosen"]
     assert "#9" in _text(browser, "#memory-0")[0] and "arm-tosa compile net.py:make" in _text(browser, "#making")[0]
 
     # On paper a picture stands for the drawing, and nothing lies on anything else.

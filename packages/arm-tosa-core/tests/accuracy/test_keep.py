@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import target_kit
 import torch
-from cli_kit import error, ok, run
+from cli_kit import error, needs_page, ok, page_of, run
 from grouping_kit import program_and_data
 from torch.export import ExportedProgram
 
@@ -308,6 +308,13 @@ def test_the_command_writes_a_program_and_how_to_make_it_again(folder: Path) -> 
     assert said.exit_code == 0 and "was made with other calibration data" in said.stderr
 
 
+@needs_page
+def test_steps_are_drawn_as_a_page(folder: Path) -> None:
+    ok(*KEEP, "--metric", "top1", "--report", "kept.html")
+    steps = page_of(folder / "kept.html")["steps"]
+    assert steps["measure"] == "classes that are as in float" and [row["step"] for row in steps["rows"]] == ["int8"]
+
+
 def test_a_recipe_names_the_chip(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chip = Chip(name="cam", title="A camera", target="tosa-int")
     rows = (plugins.ChipProvider("cam", "acme", "1.0", chip),)
@@ -370,6 +377,7 @@ def test_a_folder_is_read_by_a_function(folder: Path, transform: str, judged_by:
         (("--keep", "90%", "--metric", "net.py:few"), "the metric returned 1 numbers for 60 samples"),
         (("--keep", "90%", "-o", "model.pte"), "the suffix must be .pt2"),
         (("--keep", "90%", "--metric", "top5"), "write file.py:function"),
+        (("--keep", "90%", "--report", "kept.txt"), "kept.txt: the suffix must be .html"),
         ((), "say how much to keep, --keep 99%, or give the --recipe"),
         (("--recipe", "recipe.toml"), "--evaluate is for --keep"),
     ],

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,12 +15,12 @@ from ..plugin import entry_points as plugins
 from ..report.page import require_page, write_page
 from ..report.page_data import page_data
 from ..support.atomic_files import require_writable, write_atomic
-from ..support.errors import ArmTosaError, NothingDelegatedWarning, UsageError
+from ..support.errors import UsageError
 from .calibration import samples
-from .delegate_times import DelegateTimes
 from .making import making
 from .model import load_function, load_program
 from .options import InputShapes, InputValues, Options, TargetName, Trust, parse_options
+from .program_costs import program_costs
 from .progress import progress
 from .report import Result, say, table
 from .results_table import finite
@@ -30,11 +28,7 @@ from .text_accuracy import PERPLEXITY, TEXT, text_accuracy
 
 if TYPE_CHECKING:
     from ..accuracy.compare import Comparison, OutputError
-    from ..accuracy.model import Model, Quantized
     from ..accuracy.search_result import Goal, Point, Search
-    from ..exir.figures import Figures
-    from ..exir.report import Report
-    from ..report.page_data import DelegateTime
 
 _SHOWN = 20
 
@@ -146,8 +140,11 @@ def accuracy(
         comparison = judged.compare(quantized)
         outcome = None if goal == Goal() else search(judged, quantized, comparison, goal)
     if output is not None:
+        import torch
+
         origin = making(f"{model}, {scheme} on {target}", spec)
-        costs = _costs(judged, quantized)
+        args, kwargs = judged.calibration[0]
+        costs = program_costs(torch.export.export(quantized.converted, args, dict(kwargs)), spec)
         write_page(output, page_data(origin, *costs, comparison, outcome))
         say(f"note: the report is in {output}")
     if outcome is not None:
@@ -163,25 +160,6 @@ def accuracy(
         say(f"note: the scheme is in {config}; compile it with --quantize {config}")
     data = {"model": model, "target": target, "scheme": asdict(chosen), **_data(comparison, outcome)}
     return Result(data, lambda console: _show(console, comparison, outcome), status=int(failure is not None))
-
-
-def _costs(judged: Model, quantized: Quantized) -> tuple[Report | None, Figures | None, Sequence[DelegateTime]]:
-    """What the model costs on the target as it was quantized; nothing if it cannot be compiled."""
-    import torch
-
-    from ..exir.backend import watched
-    from ..flow import lower
-
-    times = DelegateTimes(judged.spec, wanted=True)
-    args, kwargs = judged.calibration[0]
-    try:
-        with warnings.catch_warnings(), watched(times.watch):
-            warnings.simplefilter("ignore", NothingDelegatedWarning)
-            lowered = lower(torch.export.export(quantized.converted, args, dict(kwargs)), judged.spec)
-        return lowered.report, lowered.figures, times.of_delegates()
-    except ArmTosaError as error:
-        say(f"warning: the page has no costs, since the model does not compile: {error}")
-        return None, None, ()
 
 
 def _failure(search: Search, goal: Goal, budget: str | None, scheme: str) -> str | None:

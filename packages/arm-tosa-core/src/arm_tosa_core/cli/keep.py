@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -15,13 +16,17 @@ from rich.console import Console
 
 from ..exir.target_options import compile_spec_for, spec_of_name
 from ..plugin import entry_points as plugins
+from ..report.page import require_page, write_page
+from ..report.page_data import page_data
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import UsageError
 from .calibration import labelled_samples
-from .chip import chip_or
+from .chip import chip_or, device
 from .files import read
+from .making import making
 from .model import load_function, load_program
 from .options import InputShapes, Options, Trust, parse_options
+from .program_costs import program_costs
 from .progress import progress
 from .report import Result, say, table
 from .results_table import finite
@@ -83,6 +88,13 @@ def quantize(
             help="A .toml file. With --keep: where to write how it was done. Without: how to do it, without a search."
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Write a page: what each step keeps against its cycles, and the costs of the result.",
+        ),
+    ] = None,
     best: Annotated[
         bool, typer.Option("--best", help="Write the best that was found even if it does not keep --keep.")
     ] = False,
@@ -102,7 +114,11 @@ def quantize(
         if path is not None and path.suffix != suffix:
             raise UsageError(f"{path}: the suffix must be {suffix}")
     require_writable(output)
+    if report is not None:
+        require_page(report)
     if keep is None:
+        if report is not None:
+            raise UsageError("--report is for --keep: it shows the steps of a search")
         return _by_recipe(model, target, calibration, evaluate, output, recipe, transform, option, trust, input_shape)
     if target is None or evaluate is None:
         raise UsageError(f"--keep needs {'--target' if target is None else '--evaluate'}")
@@ -148,6 +164,11 @@ def quantize(
     elif not best:
         say(f"note: {output} was not written; --best writes the best that was found")
     judged_by = _judged_by(metric, found.is_labelled)
+    if report is not None:
+        origin = making(f"{model}, {found.chosen.step} on {device(target)}", spec)
+        costs = program_costs(found.program, spec)
+        write_page(report, page_data(origin, *costs, kept=found, measure="" if metric == "sqnr" else judged_by))
+        say(f"note: the report is in {report}")
     data = {"model": model, "target": target, "metric": metric, "judged_by": judged_by, "keep": part, **_data(found)}
     return Result(data, lambda console: _show(console, found, judged_by), status=int(not found.is_kept))
 
@@ -226,10 +247,17 @@ def _number(cost: dict[str, float] | None, name: str) -> float | None:
     return None if cost is None else cost.get(name)
 
 
+def _figure(value: float) -> str:
+    """Six digits; of what is nearly 1 so many that its distance from 1 has two."""
+    missing = 1 - value
+    return f"{value:.{1 - math.floor(math.log10(missing))}f}" if 0 < missing < 1e-4 else f"{value:.6g}"
+
+
 def _line(attempt: Attempt) -> str:
     """An attempt in one line."""
     verdict = attempt.verdict
-    words = [f"{attempt.step}: {verdict.value:.6g} of {verdict.float_value:.6g} in float ({verdict.least:.6g} needed)"]
+    value, exact, least = map(_figure, (verdict.value, verdict.float_value, verdict.least))
+    words = [f"{attempt.step}: {value} of {exact} in float ({least} needed)"]
     if attempt.sqnr_db is not None:
         words.append(f"SQNR {attempt.sqnr_db:.1f} dB")
     if (cycles := _number(attempt.cost, "cycles")) is not None:
@@ -244,8 +272,8 @@ def _failure(found: Kept, keep: str) -> str:
     cycles = _number(best.cost, "cycles")
     cost = "" if cycles is None else f" at {cycles:,.0f} cycles"
     return (
-        f"nothing keeps {keep}: the best is {best.step} with {verdict.value:.6g} of {verdict.float_value:.6g}{cost}, "
-        f"and {verdict.least:.6g} is needed{behind}"
+        f"nothing keeps {keep}: the best is {best.step} with {_figure(verdict.value)} of "
+        f"{_figure(verdict.float_value)}{cost}, and {_figure(verdict.least)} is needed{behind}"
     )
 
 
@@ -282,7 +310,7 @@ def _show(console: Console, found: Kept, judged_by: str) -> None:
         costs = [_number(attempt.cost, name) for name in ("cycles", "sram_kib")]
         return (
             attempt.step,
-            f"{attempt.verdict.value:.6g}",
+            _figure(attempt.verdict.value),
             "–" if attempt.sqnr_db is None else f"{attempt.sqnr_db:.1f}",
             *("–" if cost is None else f"{cost:{style}}" for cost, style in zip(costs, (",.0f", ",.1f"), strict=True)),
             f"{attempt.seconds:.0f}",
@@ -290,7 +318,7 @@ def _show(console: Console, found: Kept, judged_by: str) -> None:
         )
 
     least = found.chosen.verdict
-    title = f"{judged_by}: {least.float_value:.6g} in float, {least.least:.6g} needed"
+    title = f"{judged_by}: {_figure(least.float_value)} in float, {_figure(least.least)} needed"
     columns = ("step", "kept", "SQNR, dB", "cycles", "SRAM, KiB", "s", "")
     console.print(table(title, columns, [cells(attempt) for attempt in found.attempts]))
     samples = "1 sample" if least.samples == 1 else f"{least.samples} samples"

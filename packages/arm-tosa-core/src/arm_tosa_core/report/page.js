@@ -467,6 +467,26 @@ function search() {
     plainTable(["units", "where"], s.groups.map(group => [group.map(unit => unit.name).join(", "), group.map(unit => unit.source).filter(Boolean).join("; ")])));
 }
 
+function steps() {
+  const s = data.steps;
+  if (!s) return;
+  const place = section("steps", "What each step keeps", `${s.says}. Each point is a step that was taken, from the cheapest on; dashed is what is needed.`);
+  const costed = s.rows.every(row => known(row.cycles)), against = costed ? "cycles" : "step";
+  const curve = (name, key, least) => chart(place, `${name} against ${against}`, () => [{type: "scatter", mode: "lines+markers",
+    x: s.rows.map(row => costed ? row.cycles : row.step), y: s.rows.map(row => real(row[key])), line: {width: 1.5, color: colour("quiet")},
+    marker: {size: 9, color: s.rows.map(row => colour(row.chosen ? "cpu" : "accent"))}, text: s.rows.map(row => plain(row.step)), hoverinfo: "x+y+text"}],
+    () => ({xaxis: {title: {text: against}, ...(costed ? {rangemode: "tozero"} : {type: "category"})}, yaxis: {title: {text: name}, automargin: true}, shapes: least === undefined ? []
+      : [{type: "line", xref: "paper", x0: 0, x1: 1, y0: least, y1: least, line: {dash: "dash", color: colour("quiet")}}]}));
+  if (s.measure) curve(s.measure, "value", s.least);
+  if (s.rows.some(row => known(row.sqnr))) curve("SQNR, dB", "sqnr", s.measure ? undefined : s.least);
+  const or = (value, shown) => ({n: known(value) ? String(shown(value)) : "–"});
+  const value = s.measure ? [{n: `${s.measure}; ${digits(s.float, 4)} in float, ${digits(s.least, 4)} needed`}] : [];
+  const sqnr = {n: s.measure ? "SQNR, dB" : `SQNR, dB; ${digits(s.least, 1)} needed`};
+  place.append(plainTable(["step", ...value, sqnr, {n: "cycles"}, {n: "SRAM, KiB"}, ""],
+    s.rows.map(row => [row.step, ...value.map(() => ({n: String(digits(row.value, 4))})), or(row.sqnr, value => digits(value, 1)), or(row.cycles, whole),
+      or(row.sram_kib, value => digits(value, 1)), row.chosen ? "chosen" : ""])));
+}
+
 function making() {
   const place = section("making", "How this was made");
   place.append(element("pre", {}, element("code", {}, data.command)));
@@ -486,6 +506,7 @@ cpu();
 memory();
 accuracy();
 search();
+steps();
 making();
 dark.addEventListener("change", () => redraws.forEach(draw => draw()));
 document.documentElement.dataset.drawn = "yes";

@@ -14,6 +14,7 @@ from ..tosa.ir import Tensor
 
 if TYPE_CHECKING:
     from ..accuracy.compare import Comparison
+    from ..accuracy.keep import Kept
     from ..accuracy.search_result import Search
     from ..advice.advise import Advice
     from ..exir.figures import Figures
@@ -55,6 +56,8 @@ def page_data(
     comparison: Comparison | None = None,
     found: Search | None = None,
     advice: Sequence[Advice] = (),
+    kept: Kept | None = None,
+    measure: str = "",
 ) -> dict[str, Any]:
     """The contents of the page.
 
@@ -64,6 +67,8 @@ def page_data(
         comparison: with the model in float, if it was compared.
         found: of a search for layers to keep in 16 bits.
         advice: changes that save time.
+        kept: of the steps to a bound on accuracy.
+        measure: what their values are, in words; "" where it is the SQNR of the worst output that is kept.
     """
     return {
         **asdict(making),
@@ -75,6 +80,7 @@ def page_data(
         "delegates": [_memory(delegate) for delegate in report.compiled] if report else [],
         "accuracy": _accuracy(comparison) if comparison else None,
         "search": _search(found) if found else None,
+        "steps": _steps(kept, measure) if kept else None,
         "advice": [row.text for row in advice],
     }
 
@@ -248,6 +254,27 @@ def _search(search: Search) -> dict[str, Any]:
         ],
         "groups": [
             [{"name": unit.name, "source": source_text(unit.source)} for unit in group] for group in search.groups
+        ],
+    }
+
+
+def _steps(kept: Kept, measure: str) -> dict[str, Any]:
+    least = kept.chosen.verdict.least
+    return {
+        "measure": measure,
+        "least": least if measure else -10 * math.log10(1 - least),
+        "float": kept.chosen.verdict.float_value if measure else None,
+        "says": f"{kept.chosen.step}: {kept.chosen.verdict}",
+        "rows": [
+            {
+                "step": attempt.step,
+                "value": attempt.verdict.value,
+                "sqnr": _number(attempt.sqnr_db),
+                "cycles": (attempt.cost or {}).get("cycles"),
+                "sram_kib": (attempt.cost or {}).get("sram_kib"),
+                "chosen": attempt == kept.chosen,
+            }
+            for attempt in kept.attempts
         ],
     }
 
