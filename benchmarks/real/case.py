@@ -77,7 +77,7 @@ class _Case:
         start = cpu_seconds(children=True)
         quantizer = side.quantizer(target, spec, self.scheme)
         with self._stopped_in("quantizing"):
-            quantized = side.quantize(program, quantizer, _rolled(network), network.states)
+            quantized = side.quantize(program, quantizer, rolled(network, network.calibration), network.states)
         yield {"quantize_s": round(cpu_seconds(children=True) - start, 1)}
         yield self._accuracy(quantized)
         program = torch.export.export(quantized, network.calibration[0])
@@ -155,17 +155,17 @@ class _Case:
         }
 
 
-def _rolled(network: Network) -> Sequence[Call]:
-    """The calibration calls; of a network with states, with those that the float network has along the sequence."""
+def rolled(network: Network, samples: Sequence[Call]) -> Sequence[Call]:
+    """Samples in a sequence; of a network with states, with those that the float network has along it."""
     if not network.states:
-        return network.calibration
+        return samples
     inputs: list[Call] = []
 
     def recorded(*args: torch.Tensor) -> Any:
         inputs.append(args)
         return network.module(*args)
 
-    run(Network(network.module, (), network.calibration, network.metric, network.states), recorded)
+    run(Network(network.module, (), samples, network.metric, network.states), recorded)
     return inputs
 
 
