@@ -1,6 +1,6 @@
 """Trained networks by ``quantize_to_keep``: the step that keeps their decisions, and its cycles beside int8's.
 
-    python -m benchmarks.kept --networks mtcnn_rnet silero_vad      # where the packages of benchmarks/real are installed
+    python -m benchmarks.kept --networks mtcnn_rnet silero_vad  # with the packages of benchmarks/real
 
 Each case has a process of its own, on one thread. The figure is how many decisions are float's; the samples
 that judge are those of ``benchmarks.real``.
