@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -194,6 +193,10 @@ def _comparison(exact: list[float], noisy: list[float]) -> Comparison:
     return Comparison([], [], len(exact), (), calls=Calls(exact, noisy, [()] * len(exact)))
 
 
+def _noise(errors: list[float]) -> Comparison:
+    return Comparison([OutputError("y", -10 * float(np.log10(sum(errors))), None)], [], len(errors), tuple(errors))
+
+
 def _each(_exact: Any, noisy: Any, _samples: Any) -> list[float]:
     return list(noisy)
 
@@ -225,17 +228,30 @@ def test_confidence_grows_with_samples(
     assert ("samples" in str(verdict)) != sure
 
 
+@pytest.mark.parametrize("metric", [_each, _mean])
+def test_what_is_said_with_confidence_is_seldom_wrong(metric: Callable[..., Any]) -> None:
+    """A model loses one decision in a hundred, just what is allowed: one set of twenty at most is sure of it."""
+    draw = np.random.default_rng(0)
+    sets = ((draw.random(300) < 0.99).astype(float).tolist() for _ in range(200))
+    verdicts = [judged(_comparison([1.0] * 300, noisy), metric, 0.99) for noisy in sets]
+    assert sum(verdict.is_kept and verdict.is_sure for verdict in verdicts) <= 10
+
+
 @pytest.mark.parametrize(("noisy", "kept"), [(-1.005, True), (-1.02, False)])
 def test_of_an_error_as_a_figure_no_more_than_one_in_a_hundred_is_added(noisy: float, kept: bool) -> None:
     assert judged(_comparison([-1.0] * 8, [noisy] * 8), _each, 0.99).is_kept == kept
 
 
-def test_noise_that_differs_much_from_sample_to_sample_is_not_sure() -> None:
-    def of(errors: list[float]) -> Comparison:
-        made = Comparison([OutputError("y", -10 * float(np.log10(sum(errors))), None)], [], len(errors), tuple(errors))
-        return dataclasses.replace(made)
+def test_a_few_samples_of_uneven_noise_are_seldom_wrong() -> None:
+    """The noise is just what is allowed, and of a quarter of the samples twice that of their median, or more."""
+    draw = np.random.default_rng(0)
+    sets = (np.exp(draw.normal(0, 1, 20) - 0.5) * 0.01 / 20 for _ in range(400))
+    verdicts = [judged(_noise(errors.tolist()), None, 0.99) for errors in sets]
+    assert sum(verdict.is_kept and verdict.is_sure for verdict in verdicts) <= 20
 
-    even, uneven = judged(of([0.0005] * 9 + [0.0006]), None, 0.99), judged(of([0.0] * 9 + [0.0051]), None, 0.99)
+
+def test_noise_that_differs_much_from_sample_to_sample_is_not_sure() -> None:
+    even, uneven = judged(_noise([0.0005] * 9 + [0.0006]), None, 0.99), judged(_noise([0.0] * 9 + [0.0051]), None, 0.99)
     assert even.value == pytest.approx(uneven.value) and even.is_sure and not uneven.is_sure
 
 

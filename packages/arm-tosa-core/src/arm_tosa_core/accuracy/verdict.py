@@ -28,7 +28,7 @@ class Verdict:
         float_value: that of the float model; 1 without a metric.
         least: what must be kept.
         samples: how many there are.
-        confidence: that other samples of the same kind would keep it too, from 0 to 1, of a normal distribution; None
+        confidence: that other samples of the same kind would keep it too, from 0 to 1; None
             if these say nothing of it.
     """
 
@@ -84,7 +84,7 @@ def judged(comparison: Comparison, metric: Metric | None, keep: float) -> Verdic
             raise UsageError("the model gives integers only, which have no SQNR: judge them with --metric")
         lost = 10 ** (-comparison.sqnr_db / 10)
         gains = [1 - keep - count * error for error in comparison.errors]
-        return Verdict(1 - lost, 1.0, keep, count, _confidence([*gains, min(gains)]))
+        return Verdict(1 - lost, 1.0, keep, count, _confidence(gains, _beyond(gains)))
     calls = comparison.calls
     assert calls is not None
     noisy, exact = calls.numbers(metric), calls.exactly().numbers(metric)
@@ -98,24 +98,39 @@ def judged(comparison: Comparison, metric: Metric | None, keep: float) -> Verdic
         margins = [fmean(each.numbers(metric)) - share * fmean(each.exactly().numbers(metric)) for each in rest]
         return Verdict(value, wanted, least, count, _of_the_rest(value - least, margins))
     gains = [a - share * b for a, b in zip(noisy, exact, strict=True)]
-    # One sample more, which is lost: that none of a few was lost says little of the next.
+    # That none of a few was lost says little of the next.
     decisions = {*noisy, *exact} <= {0.0, 1.0}
-    return Verdict(value, wanted, least, count, _confidence([*gains, -share if decisions else min(gains)]))
+    return Verdict(value, wanted, least, count, _confidence(gains, -share if decisions else _beyond(gains)))
 
 
-def _confidence(gains: Sequence[float]) -> float | None:
-    if len(gains) < 3:
+def _confidence(gains: Sequence[float], one_more: float) -> float | None:
+    """That the mean is above 0, by Student's t, with one sample more that is worse than those that are known.
+
+    None: they are too few or too alike.
+    """
+    if len(gains) < 2:
         return None
-    error = stdev(gains) / math.sqrt(len(gains))
-    return None if not error else NormalDist().cdf(fmean(gains) / error)
+    taken = [*gains, one_more]
+    error = stdev(taken) / math.sqrt(len(taken))
+    return None if not error else _student(fmean(taken) / error, len(gains) - 1)
+
+
+def _beyond(gains: Sequence[float]) -> float:
+    """Twice as far from the mean as the worst: of a few samples the tail is longer than they show."""
+    return 2 * min(gains) - fmean(gains)
+
+
+def _student(t: float, freedom: int) -> float:
+    """Student's distribution, within 0.01: Wallace, 1959 ("Bounds on normal approximations to Student's")."""
+    z = (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(t * t / freedom))
+    return NormalDist().cdf(math.copysign(z, t))
 
 
 def _of_the_rest(margin: float, margins: Sequence[float]) -> float | None:
-    """By the jackknife: how much figures differ that are made without a part of the samples."""
-    if len(margins) < 3:
-        return None
-    error = stdev(margins) * (len(margins) - 1) / math.sqrt(len(margins))
-    return None if not error else NormalDist().cdf(margin / error)
+    """By the jackknife: what each part of the samples adds to the figure. The worst part counts twice, as above."""
+    parts = len(margins)
+    gains = [parts * margin - (parts - 1) * rest for rest in margins]
+    return _confidence(gains, min(gains))
 
 
 def _percent(share: float) -> str:
