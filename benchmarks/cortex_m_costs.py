@@ -16,12 +16,13 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.optimize import nnls
 
 from arm_cortex_m.cores import CORES
@@ -44,11 +45,24 @@ OTHERS = "others"
 _TICK, _LARGE = 40, 10_000
 #: The cores that are measured: one for each kind of vectors.
 MEASURED = ("cortex-m55", "cortex-m4")
-#: Of tests/models, those that fit the machines, and how they are quantized.
+#: Of tests/models, those that fit the machines, and how they are quantized; ``LAYERS`` has what these have not.
 NETWORKS = {
-    "int8": ("conformer", "convnext", "digits", "llama", "lstm", "shufflenet_v2", "swin", "wav2letter"),
-    "int16x8": ("conformer", "convnext", "digits", "lstm", "shufflenet_v2"),
+    "int8": ("layers", "conformer", "convnext", "digits", "llama", "lstm", "shufflenet_v2", "swin", "wav2letter"),
+    "int16x8": ("layers", "conformer", "convnext", "digits", "lstm", "shufflenet_v2"),
 }
+#: Of ``Layers``: channels of the input and of the result, kernel, stride, padding; and by how many depthwise results.
+TRANSPOSED = (
+    (16, 8, (2, 2), 2, 0), (16, 16, (4, 4), 2, 1), (12, 20, (3, 3), 2, 1), (5, 7, (3, 3), 1, 1), (8, 8, (5, 3), 3, 0),
+    (3, 12, (2, 4), 2, 0), (16, 1, (4, 4), 4, 0), (32, 16, (3, 3), 2, 1), (32, 32, (2, 2), 2, 0),
+)  # fmt: skip
+DEPTHWISE = (
+    (16, 2, (3, 3), 1),
+    (8, 4, (3, 3), 2),
+    (5, 3, (3, 3), 1),
+    (32, 2, (5, 5), 1),
+    (12, 2, (3, 1), 2),
+    (3, 8, (3, 3), 2),
+)
 #: Those that only judge: MLPerf Tiny's.
 HELD_OUT = ("autoencoder", "ds_cnn", "mobilenet_v1_025", "resnet8")
 
@@ -146,6 +160,33 @@ def _with_ticks(text: str) -> str:
     return f"{start}{head}\n    {now.format(found)}{end}{tail}"
 
 
+class Layers(torch.nn.Module):
+    """Transposed convolutions and depthwise ones of several results for each channel, beside one another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layers: list[torch.nn.Module] = [
+            torch.nn.ConvTranspose2d(channels, results, kernel, stride, padding)
+            for channels, results, kernel, stride, padding in TRANSPOSED
+        ]
+        layers += [
+            torch.nn.Conv2d(
+                channels, channels * times, kernel, stride, "valid" if stride > 1 else "same", groups=channels
+            )
+            for channels, times, kernel, stride in DEPTHWISE
+        ]
+        self.layers = torch.nn.ModuleList(layers)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(layer(x[:, : layer.in_channels]) for layer in self.layers)
+
+
+def layers() -> tuple[torch.nn.Module, Callable[[int], tuple[torch.Tensor, ...]]]:
+    """Its module and its inputs, as those of tests/models are."""
+    torch.manual_seed(0)
+    return Layers().eval(), lambda seed: (torch.randn(1, 32, 11, 9, generator=torch.Generator().manual_seed(seed)),)
+
+
 @dataclass(frozen=True)
 class Step:
     """A step that was measured.
@@ -164,7 +205,7 @@ def steps_of(name: str, scheme: str, core: str) -> list[Step]:
     from models import MODELS, ZOO
 
     spec = TargetCompileSpec(core)
-    module, inputs = {**MODELS, **ZOO}[name]()
+    module, inputs = {**MODELS, **ZOO, "layers": layers}[name]()
     pte = lower(exported(module, inputs(0), spec, scheme), spec).buffer
     out = []
     for delegate in delegates(pte):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from arm_cortex_m.firmware.c_text import FOLDER
+from arm_cortex_m.firmware.formats.sources import with_sources
 from arm_cortex_m.kernels import FILES, Call
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 
@@ -168,7 +169,8 @@ def wrong_cases(
         options: of the compiler.
     """
     (folder / "main.c").write_text(source_of(cases))
-    sources = ["main.c", *(str(FILES / name) for name in sorted({case.call.source for case in cases.values()}))]
+    called = set().union(*(with_sources(case.call.source) for case in cases.values()))
+    sources = ["main.c", *(str(FILES / name) for name in sorted(called))]
     if machine is not None:
         build(folder, [*options, "-O2", *sources], machine)
         status, text = run(folder, machine)

@@ -56,7 +56,17 @@ class _Fields:
     """The numbers among the fields of a call."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        self._fields = {re.sub(r"^(conv\.)?(window\.)?", "", name): value for name, value in fields.items()}
+        self._fields = {
+            re.sub(r"^((conv|phases|pool)\.)?(window\.)?", "", name): value for name, value in fields.items()
+        }
+
+    def but(self, **numbers: int) -> _Fields:
+        """With others in their place."""
+        return _Fields({**self._fields, **numbers})
+
+    def pairs(self, axis: str) -> list[tuple[int, int]]:
+        """Of each phase of a transposed convolution, taps and padding."""
+        return list(zip(self._fields[f"taps_{axis}"].tolist(), self._fields[f"pads_{axis}"].tolist(), strict=True))
 
     def __getattr__(self, name: str) -> int:
         return int(self._fields[name])
@@ -85,13 +95,34 @@ def _conv2d_s16(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Count
     return _conv2d(function, call, wide, may_be_direct=function == "tosa_conv2d_s16")
 
 
+def _transpose_conv2d(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    """Those of the convolutions, one for each line of the results of each phase; lines, and places that are spread."""
+    convolution = _conv2d if function.endswith("s8") else _conv2d_s16
+    total: list[float] = []
+    lines = 0
+    for first_y, (taps_y, pad_y) in enumerate(call.pairs("y")):
+        for first_x, (taps_x, pad_x) in enumerate(call.pairs("x")):
+            width = -(-(call.out_width - first_x) // call.stride_x)
+            for line in range(-(-(call.out_height - first_y) // call.stride_y)) if width > 0 else ():
+                one = taps_y == 1 and 0 <= line - pad_y < call.height
+                size = {"height": 1 if one else call.height, "out_height": 1, "out_width": width, "batches": 1}
+                size |= {"stride_y": 1, "stride_x": 1, "kernel_height": taps_y, "kernel_width": taps_x}
+                pads = {"pad_top": 0 if one else pad_y - line, "pad_left": pad_x}
+                counts = convolution(function.replace("transpose_", ""), call.but(**size, **pads), lanes)[1]
+                total = [a + b for a, b in zip(total or [0.0] * len(counts), counts, strict=True)]
+                lines += 1
+    spread = call.batches * call.out_height * call.out_width * (call.stride_x > 1)
+    return function, (*(call.batches * count for count in total[:-1]), call.batches * lines, spread, 1)
+
+
 def _depthwise_s16(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
-    blocks, places = _up(call.channels, 8 if lanes.sums == 16 else 2), call.batches * call.out_height * call.out_width
+    channels, places = call.channels * call.multiplier, call.batches * call.out_height * call.out_width
+    blocks = _up(channels, 8 if lanes.sums == 16 else 2)
     rows = _reached(call.out_height, call.stride_y, call.pad_top, call.kernel_height, call.dilation_y, call.height)
     columns = _reached(call.out_width, call.stride_x, call.pad_left, call.kernel_width, call.dilation_x, call.width)
     taps = call.batches * rows * columns
     lines = call.batches * rows * call.out_width
-    return function, (taps * blocks, lines * blocks, places * blocks, places, 1)
+    return _by_multiplier(function, call), (taps * blocks, lines * blocks, places * blocks, places, 1)
 
 
 def _reached(results: int, stride: int, before: int, kernel: int, dilation: int, size: int) -> int:
@@ -113,18 +144,27 @@ def _gathered(call: _Fields, lanes: _Lanes, line: int) -> Counts:
 
 def _depthwise(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
     taps, lines = call.kernel_height * call.kernel_width, call.batches * call.out_height
+    channels = call.channels * call.multiplier
     if lanes.sums == 16:
-        blocks = _up(call.channels, 16)
+        blocks = _up(channels, 16)
         vectors = lines * blocks * _up(call.out_width, call.places)
     else:
-        blocks = _up(call.channels, 4)
+        blocks = _up(channels, 4)
         vectors = lines * blocks * _up(call.out_width, 2)
     rows = (call.out_height - 1) * call.stride_y + (call.kernel_height - 1) * call.dilation_y + 1
     width = (call.out_width - 1) * call.stride_x + (call.kernel_width - 1) * call.dilation_x + 1
     placed = call.batches * min(rows, call.height + call.kernel_height)
     form = f"{function} of 3 x 3" if (call.kernel_height, call.kernel_width) == (3, 3) else function
-    numbers = _up(width * call.channels, lanes.bytes)
-    return form, (vectors * taps, vectors, lines * blocks, placed * numbers, placed, lines * taps, 1)
+    numbers = _up(width * channels, lanes.bytes)
+    counts = vectors * taps, vectors, lines * blocks, placed * numbers, placed, lines * taps
+    if call.multiplier == 1:
+        return form, (*counts, 1)
+    repeated = call.multiplier * _up(width * call.channels, 16) if lanes.sums == 16 else width * call.channels
+    return _by_multiplier(form, call), (*counts, placed * repeated, 1)
+
+
+def _by_multiplier(form: str, call: _Fields) -> str:
+    return form if call.multiplier == 1 else f"{form}, several results of a channel"
 
 
 def _matmul(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
@@ -142,6 +182,14 @@ def _matmul(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
     return function, (*(call.batches * count for count in each), 1)
 
 
+def _matmul_s16(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    """Two rows and two columns at a time."""
+    blocks = _up(call.height, 2) * _up(call.width, 2)
+    turned = call.depth * _up(call.width, 8 if lanes.sums == 16 else 1)
+    each = turned, blocks * _up(call.depth, lanes.sums // 2), blocks, _up(call.height, 2)
+    return function, (*(call.batches * count for count in each), 1)
+
+
 def _binary(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
     form = function if call.operation == 0 else f"{function} of others than sums"
     return form, (call.outer * _up(call.inner, lanes.results), call.outer, 1)
@@ -154,7 +202,7 @@ def _table(function: str, call: _Fields, _: _Lanes) -> tuple[str, Counts]:
 def _pool(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
     places = call.batches * call.out_height * call.out_width
     taps, channels = call.kernel_height * call.kernel_width, call.channels
-    blocks = _up(channels, lanes.bytes)
+    blocks = _up(channels, lanes.bytes if function.endswith("s8") else lanes.bytes // 2)
     return function, (places * blocks * taps, places * taps, places * blocks, places * channels, places, 1)
 
 
@@ -164,6 +212,11 @@ def _reduce(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
         return f"{function} of rows", (call.outer * _up(call.length, lanes.bytes), numbers, call.outer, 1)
     blocks = call.outer * _up(call.inner, lanes.bytes if function == "tosa_extreme_s8" else lanes.results)
     return function, (blocks * call.length, call.outer * call.inner * call.length, blocks, call.outer, 1)
+
+
+def _softmax(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    numbers = call.rows * _up(call.length, lanes.bytes), call.rows * _up(call.length, lanes.results)
+    return function, (*numbers, call.rows, 1)
 
 
 def _transpose(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
@@ -180,6 +233,7 @@ def _up(count: int, at_once: int) -> int:
 
 
 _COUNTS: Mapping[str, Callable[[str, _Fields, _Lanes], tuple[str, Counts]]] = {
+    "tosa_avg_pool2d_s16": _pool,
     "tosa_avg_pool2d_s8": _pool,
     "tosa_binary_s8": _binary,
     "tosa_conv2d_s16": _conv2d_s16,
@@ -188,10 +242,15 @@ _COUNTS: Mapping[str, Callable[[str, _Fields, _Lanes], tuple[str, Counts]]] = {
     "tosa_depthwise_conv2d_s16": _depthwise_s16,
     "tosa_depthwise_conv2d_s8": _depthwise,
     "tosa_extreme_s8": _reduce,
+    "tosa_matmul_s16": _matmul_s16,
     "tosa_matmul_s8": _matmul,
+    "tosa_max_pool2d_s16": _pool,
     "tosa_max_pool2d_s8": _pool,
+    "tosa_softmax_s8": _softmax,
     "tosa_sum_s8": _reduce,
     "tosa_table_s8": _table,
+    "tosa_transpose_conv2d_s16": _transpose_conv2d,
+    "tosa_transpose_conv2d_s8": _transpose_conv2d,
     "tosa_transpose_s8": _transpose,
 }
 #: Those whose loops are counted: all.

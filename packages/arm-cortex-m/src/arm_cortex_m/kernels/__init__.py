@@ -22,8 +22,10 @@ from .depthwise import depthwise_conv2d
 from .matmul import matmul
 from .pool import avg_pool2d, max_pool2d
 from .reduce import extreme, reduce_sum
+from .softmax import softmax
 from .table import FIRST, table
 from .transpose import transpose
+from .transpose_conv2d import transpose_conv2d
 
 #: The C sources, and ``tosa_kernels.h``, which all of them include.
 FILES = Path(__file__).parent / "files"
@@ -36,10 +38,11 @@ _MAKERS: Mapping[str, Callable[[Op, Chains], Call | None]] = {
     "DEPTHWISE_CONV2D": depthwise_conv2d,
     "MATMUL": matmul,
     "MAX_POOL2D": max_pool2d,
-    "REDUCE_MAX": extreme,
+    "REDUCE_MAX": lambda op, chains: softmax(op, chains) or extreme(op, chains),
     "REDUCE_MIN": extreme,
     "REDUCE_SUM": reduce_sum,
     "TRANSPOSE": transpose,
+    "TRANSPOSE_CONV2D": transpose_conv2d,
 }
 
 

@@ -9,7 +9,7 @@ from arm_tosa_core.tosa.ir import Op, Tensor
 from .call import Call
 from .chain import Chains, numbers
 from .conv2d import bounds, int8_tail
-from .rescale import Scale, rescale_before, scale_of, zero_points
+from .rescale import one_scale, rescale_before, zero_points
 
 #: ``enum`` of tosa_binary_s8.h.
 _OPERATIONS = {"ADD": 0, "SUB": 1, "MUL": 2, "MAXIMUM": 3, "MINIMUM": 4}
@@ -25,10 +25,10 @@ def binary(op: Op, chains: Chains) -> Call | None:
         return None
     if op.name == "MUL" and (not op.inputs[2].is_constant or int(numbers(op.inputs[2])[0])):
         return None
-    scales = [_scale(rescale) for rescale in (first, second)]
+    scales = [one_scale(rescale, 255) for rescale in (first, second)]
     greatest = [_greatest(rescale) for rescale in (first, second)]
     bound = {"ADD": sum(greatest), "SUB": sum(greatest), "MUL": prod(greatest)}.get(op.name, max(greatest))
-    after = _one(scale_of(tail[0], bound))
+    after = one_scale(tail[0], bound)
     runs = _runs(op.output.shape, first.inputs[0], second.inputs[0])
     if scales[0] is None or scales[1] is None or after is None or runs is None or bound >= 2**31:
         return None
@@ -45,35 +45,18 @@ def binary(op: Op, chains: Chains) -> Call | None:
             "zero_point": zero_points(tail[0])[1],
             "least": least,
             "most": most,
-            **_fields("a_scale", scales[0]),
-            **_fields("b_scale", scales[1]),
-            **_fields("scale", after),
+            **scales[0].fields("a_scale"),
+            **scales[1].fields("b_scale"),
+            **after.fields("scale"),
         },
         inputs=(first.inputs[0], second.inputs[0]),
     )
-
-
-def _scale(rescale: Op) -> Scale | None:
-    return _one(scale_of(rescale, 255))
-
-
-def _one(scale: Scale | None) -> Scale | None:
-    """Factors that are one for all channels, and rounded once."""
-    return scale if scale is not None and scale.multipliers.size == 1 and not scale.double_round else None
 
 
 def _greatest(rescale: Op) -> int:
     """The greatest magnitude of its result, which may be one less."""
     multiplier, shift = (int(numbers(rescale.inputs[position]).max()) for position in (1, 2))
     return (255 * multiplier >> shift) + 1
-
-
-def _fields(name: str, scale: Scale) -> dict[str, int]:
-    return {
-        f"{name}.left": scale.left,
-        f"{name}.multiplier": int(scale.multipliers[0]),
-        f"{name}.shift": int(scale.shifts[0]),
-    }
 
 
 def _runs(shape: tuple[int, ...], a: Tensor, b: Tensor) -> dict[str, int] | None:

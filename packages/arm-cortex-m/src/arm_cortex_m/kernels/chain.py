@@ -35,3 +35,7 @@ class Chains:
     def alone(self, tensor: Tensor) -> bool:
         """Whether one operator reads a tensor, once, and nothing else."""
         return tensor not in self._outputs and len(tensor.uses) == 1
+
+    def readers(self, tensor: Tensor) -> tuple[Op, ...]:
+        """The operators that read a tensor; none: it is a result of the graph."""
+        return () if tensor in self._outputs else tuple(tensor.uses)

@@ -14,9 +14,9 @@ from .rescale import fields_of, folded, is_signed, zero_points
 
 _Array = np.ndarray[Any, Any]
 #: Rows that ``tosa_conv2d_s8.c`` gathers at once, and what the widened ones of the DSP variant have more.
-_ROWS, _MORE = 9, 3
+ROWS, MORE = 9, 3
 #: Rows of ``tosa_conv2d_s16.c``.
-_ROWS_S16 = 5
+ROWS_S16 = 5
 
 
 def conv2d(op: Op, chains: Chains) -> Call | None:
@@ -50,11 +50,11 @@ def conv2d_of(op: Op, tail: tuple[Op, ...], weights: _Array) -> Call | None:
             **window(op, *weights.shape[1:3]),
             "out_channels": len(rows),
             "zero_point": zero_point,
-            "weights": np.append(rows, np.zeros(_MORE, np.int8)).astype(np.int8),
+            "weights": np.append(rows, np.zeros(MORE, np.int8)).astype(np.int8),
             **rescale,
         },
         inputs=(source,),
-        scratch=_ROWS * (rows.shape[1] + _MORE),
+        scratch=ROWS * (rows.shape[1] + MORE),
     )
 
 
@@ -76,11 +76,11 @@ def conv2d_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
         fields={
             **window(op, *weights.shape[1:3]),
             "out_channels": len(rows),
-            "weights": np.append(rows, np.zeros(_MORE, np.int8)).astype(np.int8),
+            "weights": np.append(rows, np.zeros(MORE, np.int8)).astype(np.int8),
             **rescale,
         },
         inputs=(op.inputs[0],),
-        scratch=_ROWS_S16 * 2 * (rows.shape[1] + _MORE),
+        scratch=ROWS_S16 * 2 * (rows.shape[1] + MORE),
     )
 
 
@@ -97,7 +97,7 @@ def _conv2d_s8_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
     fields: dict[str, int | _Array] = {
         **window(op, *weights.shape[1:3]),
         "out_channels": len(rows),
-        "weights": np.append(rows, np.zeros(_MORE, np.int8)).astype(np.int8),
+        "weights": np.append(rows, np.zeros(MORE, np.int8)).astype(np.int8),
         **rescale,
     }
     return Call(
@@ -107,7 +107,7 @@ def _conv2d_s8_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
         fields={f"conv.{name}": value for name, value in fields.items()}
         | {"zero_point": int(numbers(op.inputs[3])[0])},
         inputs=(op.inputs[0],),
-        scratch=_ROWS_S16 * 2 * (rows.shape[1] + _MORE),
+        scratch=ROWS_S16 * 2 * (rows.shape[1] + MORE),
     )
 
 
@@ -121,7 +121,7 @@ def tail_s16(op: Op, chains: Chains, rows: _Array) -> tuple[tuple[Op, ...], dict
     """
     first = chains.next(op, "RESCALE")
     known = all(tensor.is_constant for tensor in op.inputs[1:])
-    if first is None or not known or op.inputs[1].dtype is not DType.INT8 or not _narrows(first):
+    if first is None or not known or op.inputs[1].dtype is not DType.INT8 or narrowing(first) != 0:
         return None
     tail = int8_tail(first, chains, DType.INT16)
     if tail is None or numbers(op.inputs[3])[0] or numbers(op.inputs[4])[0]:
@@ -131,13 +131,18 @@ def tail_s16(op: Op, chains: Chains, rows: _Array) -> tuple[tuple[Op, ...], dict
     return None if rescale is None else ((first, *tail), rescale)
 
 
-def _narrows(rescale: Op) -> bool:
-    """Whether a RESCALE makes int32 of int48 and multiplies by 1."""
+def narrowing(rescale: Op) -> int | None:
+    """The low bits that a RESCALE of int48 to int32 takes off, rounded; None: it does something else."""
     if not all(tensor.is_constant for tensor in rescale.inputs[1:]) or rescale.attrs["scale32"]:
-        return False
+        return None
     types = rescale.inputs[0].dtype is DType.INT48 and rescale.output.dtype is DType.INT32 and is_signed(rescale)
-    multipliers, shifts = numbers(rescale.inputs[1]), numbers(rescale.inputs[2])
-    return types and zero_points(rescale) == (0, 0) and bool((multipliers == 1 << shifts).all())
+    multipliers, shifts = numbers(rescale.inputs[1]).tolist(), numbers(rescale.inputs[2]).tolist()
+    bits = {
+        shift - multiplier.bit_length() + 1 if multiplier > 0 and multiplier.bit_count() == 1 else -1
+        for multiplier, shift in zip(multipliers, shifts, strict=True)
+    }
+    exact = types and zero_points(rescale) == (0, 0) and len(bits) == 1 and min(bits) >= 0
+    return bits.pop() if exact else None
 
 
 def window(op: Op, height: int, width: int) -> dict[str, int]:
@@ -147,7 +152,7 @@ def window(op: Op, height: int, width: int) -> dict[str, int]:
         height, width: of the kernel.
     """
     batches, in_height, in_width, channels = op.inputs[0].shape
-    stride, dilation, pad = op.attrs["stride"], op.attrs.get("dilation", (1, 1)), op.attrs["pad"]
+    stride, dilation, pad = op.attrs["stride"], op.attrs.get("dilation", (1, 1)), op.attrs.get("pad", (0, 0, 0, 0))
     fields = {
         "batches": batches,
         "height": in_height,

@@ -18,12 +18,14 @@ _BLOCK = 16
 #: The order of a block's channels in four vectors of 32 bits.
 _LANES = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
 _ADDRESS, _MORE = 8, 32
+#: Results by the multiplier, at most: the vectors' division of 16 bits is exact.
+_MOST = 2**16 - 1
 
 
 def depthwise_conv2d(op: Op, chains: Chains) -> Call | None:
     """The call for a depthwise convolution; None: its types or factors are others.
 
-    One of a single channel is a convolution; others have one result for each channel.
+    One of a single channel is a convolution.
     """
     source, weights = op.inputs[:2]
     if source.dtype is DType.INT16:
@@ -34,17 +36,16 @@ def depthwise_conv2d(op: Op, chains: Chains) -> Call | None:
     height, width, channels, multiplier = weights.shape
     if channels == 1:
         return conv2d_of(op, tail, weights.data.transpose(3, 0, 1, 2))
-    if multiplier != 1:
-        return None
-    rows = weights.data.reshape(height * width, channels).T
+    results = channels * multiplier
+    rows = weights.data.reshape(height * width, results).T
     zero_point = int(numbers(op.inputs[3])[0])
     rescale = fields_of(tail[0], bounds(tail), folded(op.inputs[2], rows, zero_point), rows)
     if rescale is None:
         return None
     out_width = op.output.shape[2]
     steps = window(op, height, width)
-    fits = _BLOCK % channels == 0 and steps["window.stride_x"] == 1
-    places = _BLOCK // channels if fits and out_width >= _BLOCK // channels else 1
+    fits = _BLOCK % results == 0 and steps["window.stride_x"] == 1
+    places = _BLOCK // results if fits and out_width >= _BLOCK // results else 1
     for name in ("biases", "multipliers", "shifts"):
         rescale[f"rescale.{name}"] = _blocks(np.asarray(rescale[f"rescale.{name}"]), places)[:, _LANES].reshape(-1)
     ring = ((height - 1) * steps["window.dilation_y"] + 1) * (
@@ -56,6 +57,7 @@ def depthwise_conv2d(op: Op, chains: Chains) -> Call | None:
         source="tosa_depthwise_conv2d_s8.c",
         fields={
             **steps,
+            "multiplier": multiplier,
             "zero_point": zero_point,
             "places": places,
             "paired": _paired(rows),
@@ -63,7 +65,7 @@ def depthwise_conv2d(op: Op, chains: Chains) -> Call | None:
             **rescale,
         },
         inputs=(source,),
-        scratch=_ADDRESS * height * width + 2 * ring * (channels + -channels % 4) + _MORE,
+        scratch=_ADDRESS * height * width + 2 * ring * (results + -results % 4) + _MORE,
     )
 
 
@@ -72,8 +74,8 @@ def _depthwise_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
     if channels == 1:
         return conv2d_s16(op, chains, weights.transpose(3, 0, 1, 2))
     rows = weights.reshape(height * width, channels * multiplier).T
-    found = tail_s16(op, chains, rows) if multiplier == 1 else None
-    if found is None:
+    found = tail_s16(op, chains, rows)
+    if found is None or channels * multiplier**2 > _MOST:
         return None
     ops, rescale = found
     return Call(
@@ -82,6 +84,7 @@ def _depthwise_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
         source="tosa_depthwise_conv2d_s16.c",
         fields={
             **window(op, height, width),
+            "multiplier": multiplier,
             "weights": weights.reshape(-1).astype(np.int8),
             **rescale,
         },

@@ -1,4 +1,4 @@
-"""AVG_POOL2D and MAX_POOL2D of int8."""
+"""AVG_POOL2D and MAX_POOL2D of int8 and int16."""
 
 from __future__ import annotations
 
@@ -13,27 +13,31 @@ from .chain import Chains, numbers
 from .conv2d import window
 
 _Array = np.ndarray[Any, Any]
-#: ``tosa_pool2d_s8.c`` shifts right by 32 and at least 1 more.
+#: By type, what the names of functions and sources end in.
+_SUFFIXES = {DType.INT8: "s8", DType.INT16: "s16"}
+#: ``tosa_pool2d.h`` shifts right by 32 and at least 1 more.
 _LEAST_SHIFT = 33
+#: Numbers of which sums of int16 have 32 bits.
+_MOST = 2**16 - 1
 
 
 def max_pool2d(op: Op, _: Chains) -> Call | None:
     """The call for the greatest numbers; None: of another type."""
-    if op.inputs[0].dtype is not DType.INT8:
-        return None
-    return _call(op, "tosa_max_pool2d_s8", {})
+    return _call(op, "tosa_max_pool2d", {}) if op.inputs[0].dtype in _SUFFIXES else None
 
 
 def avg_pool2d(op: Op, _: Chains) -> Call | None:
     """The call for means; None: of another type."""
-    if op.inputs[0].dtype is not DType.INT8 or not all(tensor.is_constant for tensor in op.inputs[1:]):
+    if op.inputs[0].dtype not in _SUFFIXES or not all(tensor.is_constant for tensor in op.inputs[1:]):
         return None
     counts = sorted({rows * columns for rows in _sizes(op, 0) for columns in _sizes(op, 1)})
+    if counts[-1] > _MOST:
+        return None
     factors = [reciprocal(count) for count in counts]
     lefts = [max(0, _LEAST_SHIFT - shift) for _, shift in factors]
     return _call(
         op,
-        "tosa_avg_pool2d_s8",
+        "tosa_avg_pool2d",
         {
             "counts": np.array(counts, np.int32),
             "multipliers": np.array([multiplier for multiplier, _ in factors], np.int32),
@@ -59,4 +63,7 @@ def _sizes(op: Op, axis: int) -> set[int]:
 
 
 def _call(op: Op, function: str, fields: dict[str, int | _Array]) -> Call:
-    return Call((op,), function, "tosa_pool2d_s8.c", {**window(op, *op.attrs["kernel"]), **fields}, (op.inputs[0],))
+    suffix = _SUFFIXES[op.inputs[0].dtype]
+    every = {**window(op, *op.attrs["kernel"]), **fields}
+    pool = {f"pool.{name}": value for name, value in every.items()}
+    return Call((op,), f"{function}_{suffix}", f"tosa_pool2d_{suffix}.c", pool, (op.inputs[0],))

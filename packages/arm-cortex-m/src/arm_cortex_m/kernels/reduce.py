@@ -7,12 +7,9 @@ from math import prod
 from arm_tosa_core.tosa.ir import DType, Op
 
 from .call import Call
-from .chain import Chains, numbers
+from .chain import Chains
 from .conv2d import bounds, int8_tail
-from .rescale import rescale_before, scale_of, zero_points
-
-#: A RESCALE by 1 has this multiplier, and its logarithm for a shift; one of a smaller shift multiplies by a power.
-_ONE, _ONE_SHIFT = 1 << 30, 30
+from .rescale import one_scale, power_of, rescale_before, zero_points
 
 
 def extreme(op: Op, _: Chains) -> Call | None:
@@ -36,12 +33,12 @@ def reduce_sum(op: Op, chains: Chains) -> Call | None:
     axes = {each.attrs["axis"] for each in sums}
     together = all(axis in axes or source.shape[axis] == 1 for axis in range(min(axes), max(axes) + 1))
     tail = int8_tail(sums[-1], chains)
-    power = _power(before)
+    power = power_of(before)
     if tail is None or power is None or not together:
         return None
     sizes = _sizes(source.shape, axes)
-    scale = scale_of(tail[0], sizes["length"] * 255 << power)
-    if scale is None or scale.multipliers.size > 1 or scale.double_round:
+    scale = one_scale(tail[0], sizes["length"] * 255 << power)
+    if scale is None:
         return None
     least, most = bounds(tail)
     return Call(
@@ -60,13 +57,6 @@ def reduce_sum(op: Op, chains: Chains) -> Call | None:
         },
         inputs=(source,),
     )
-
-
-def _power(rescale: Op) -> int | None:
-    """The logarithm of a factor that is a power of two, at least 1; None: it is another."""
-    multiplier, shift = (numbers(rescale.inputs[position]).tolist() for position in (1, 2))
-    exact = multiplier == [_ONE] and len(shift) == 1 and shift[0] <= _ONE_SHIFT and rescale.attrs["scale32"]
-    return _ONE_SHIFT - shift[0] if exact else None
 
 
 def _sizes(shape: tuple[int, ...], axes: set[int]) -> dict[str, int]:

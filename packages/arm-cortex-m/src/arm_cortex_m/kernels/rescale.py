@@ -14,6 +14,8 @@ from .chain import Chains, numbers
 _Array = np.ndarray[Any, Any]
 #: ``tosa_rescaled`` shifts right by 32 and from 1 to 31 more.
 _LEAST_SHIFT, _MOST_SHIFT = 33, 63
+#: A RESCALE by 1 has this multiplier, and its logarithm for a shift; one of a smaller shift multiplies by a power.
+_ONE, _ONE_SHIFT = 1 << 30, 30
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,14 @@ class Scale:
     shifts: _Array
     left: int
     double_round: bool
+
+    def fields(self, name: str) -> dict[str, int]:
+        """Those of a ``struct tosa_scale``, of factors that are one for all channels."""
+        return {
+            f"{name}.left": self.left,
+            f"{name}.multiplier": int(self.multipliers[0]),
+            f"{name}.shift": int(self.shifts[0]),
+        }
 
 
 def scale_of(op: Op, bound: int) -> Scale | None:
@@ -45,6 +55,19 @@ def scale_of(op: Op, bound: int) -> Scale | None:
     if int(multipliers.min()) < 0:
         return None
     return Scale(multipliers.astype(np.int32), (32 - left - shifts).astype(np.int8), left, double_round)
+
+
+def one_scale(op: Op, bound: int) -> Scale | None:
+    """The same; None also where factors differ by channel, or are rounded twice."""
+    scale = scale_of(op, bound)
+    return scale if scale is not None and scale.multipliers.size == 1 and not scale.double_round else None
+
+
+def power_of(rescale: Op) -> int | None:
+    """The logarithm of a factor that is a power of two, at least 1; None: it is another."""
+    multiplier, shift = (numbers(rescale.inputs[position]).tolist() for position in (1, 2))
+    exact = multiplier == [_ONE] and len(shift) == 1 and shift[0] <= _ONE_SHIFT and rescale.attrs["scale32"]
+    return _ONE_SHIFT - shift[0] if exact else None
 
 
 def is_signed(op: Op) -> bool:

@@ -27,7 +27,7 @@ def table(op: Op, chains: Chains) -> Call | None:
     each: Op | None = op
     source = op.inputs[0]
     while each is not None and values is not None and each.output.shape == op.output.shape:
-        values = _made(each, source, values)
+        values = results(each, source, values)
         ops.append(each)
         source = each.output
         if values is not None and source.dtype is DType.INT8:
@@ -39,7 +39,7 @@ def table(op: Op, chains: Chains) -> Call | None:
     return Call(found[0], "tosa_table_s8", "tosa_table_s8.c", fields, (op.inputs[0],))
 
 
-def _made(op: Op, source: Tensor, values: _Numbers) -> _Numbers | None:
+def results(op: Op, source: Tensor, values: _Numbers) -> _Numbers | None:
     """The results of an operator, of numbers in the place of an operand; None: it is none of these."""
     others = [tensor for tensor in op.inputs if tensor is not source]
     if len(others) + 1 != len(op.inputs) or not all(tensor.is_constant for tensor in others):
@@ -74,8 +74,8 @@ def _rescale(op: Op, source: Tensor, values: _Numbers) -> _Numbers | None:
 def _table(op: Op, _: Tensor, values: _Numbers) -> _Numbers | None:
     if op.output.dtype is not DType.INT8:
         return None
-    results = numbers(op.inputs[1]).tolist()
-    return [results[value + 128] for value in values]
+    entries = numbers(op.inputs[1]).tolist()
+    return [entries[value + 128] for value in values]
 
 
 def _clamp(op: Op, _: Tensor, values: _Numbers) -> _Numbers | None:

@@ -36,7 +36,14 @@ def model_files(model: Model) -> list[str]:
 
 def processor_files(models: Sequence[Model]) -> list[str]:
     """The C files of functions that models call, by path."""
-    return [f"processor/{name}" for name in sorted({step.call.source for model in models for step in model.calls})]
+    called = {step.call.source for model in models for step in model.calls}
+    return [f"processor/{name}" for name in sorted(set().union(*map(with_sources, called)))]
+
+
+def with_sources(name: str) -> set[str]:
+    """A C file of :mod:`arm_cortex_m.kernels`, and those whose functions it calls."""
+    headers = (Path(header) for header in _with_headers(name))
+    return {file for header in headers if (FILES / (file := f"{header.stem}.c")).exists()}
 
 
 def _with_headers(name: str) -> set[str]:

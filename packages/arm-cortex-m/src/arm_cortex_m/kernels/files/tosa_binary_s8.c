@@ -2,17 +2,11 @@
 
 #if defined(TOSA_HELIUM)
 
-static inline int32x4_t scaled(const struct tosa_scale *scale, int32x4_t values) {
-    const int32x4_t high = vmulhq_s32(vshlq_r_s32(values, scale->left), vdupq_n_s32(scale->multiplier));
-
-    return vrshlq_n_s32(high, scale->shift);
-}
-
 static inline int32x4_t operand(const int8_t *at, int32_t inner, mve_pred16_t some, int32_t zero_point,
                                 const struct tosa_scale *scale) {
     const int32x4_t values = inner != 0 ? vldrbq_z_s32(at, some) : vdupq_n_s32(*at);
 
-    return scaled(scale, vsubq_n_s32(values, zero_point));
+    return tosa_scaled4(scale, vsubq_n_s32(values, zero_point));
 }
 
 static inline void run(const struct tosa_binary_s8 *binary, int32_t operation, int8_t *output, const int8_t *a,
@@ -46,7 +40,7 @@ static inline void run(const struct tosa_binary_s8 *binary, int32_t operation, i
             result = vminq_s32(x, y);
             break;
         }
-        result = vaddq_n_s32(scaled(&scale, result), zero_point);
+        result = vaddq_n_s32(tosa_scaled4(&scale, result), zero_point);
         vstrbq_p_s32(output, vminq_s32(vmaxq_s32(result, least), most), some);
         output += 4;
         a += 4 * a_inner;
@@ -56,12 +50,6 @@ static inline void run(const struct tosa_binary_s8 *binary, int32_t operation, i
 
 #else
 
-static inline int32_t scaled(const struct tosa_scale *scale, int32_t value) {
-    const int32_t high = tosa_high_product((int32_t)((uint32_t)value << scale->left), scale->multiplier);
-
-    return ((high >> ~scale->shift) + 1) >> 1;
-}
-
 static inline void run(const struct tosa_binary_s8 *binary, int32_t operation, int8_t *output, const int8_t *a,
                        const int8_t *b) {
     const struct tosa_scale a_scale = binary->a_scale, b_scale = binary->b_scale, scale = binary->scale;
@@ -70,8 +58,8 @@ static inline void run(const struct tosa_binary_s8 *binary, int32_t operation, i
     const int32_t zero_point = binary->zero_point, least = binary->least, most = binary->most;
 
     for (int32_t left = binary->inner; left > 0; left--) {
-        const int32_t x = scaled(&a_scale, *a - a_zero_point);
-        const int32_t y = scaled(&b_scale, *b - b_zero_point);
+        const int32_t x = tosa_scaled(&a_scale, *a - a_zero_point);
+        const int32_t y = tosa_scaled(&b_scale, *b - b_zero_point);
         int32_t result;
 
         switch (operation) {
@@ -91,7 +79,7 @@ static inline void run(const struct tosa_binary_s8 *binary, int32_t operation, i
             result = x < y ? x : y;
             break;
         }
-        *output++ = (int8_t)tosa_bounded(scaled(&scale, result) + zero_point, least, most);
+        *output++ = (int8_t)tosa_bounded(tosa_scaled(&scale, result) + zero_point, least, most);
         a += a_inner;
         b += b_inner;
     }

@@ -6,13 +6,6 @@
 
 enum { TOSA_ADD, TOSA_SUB, TOSA_MUL, TOSA_MAXIMUM, TOSA_MINIMUM };
 
-/* A number v becomes (v << left) * multiplier + 2^(31 + s) >> (32 + s) with s = -shift from 1 to 31. */
-struct tosa_scale {
-    int32_t left;
-    int32_t multiplier; /* at least 0 */
-    int32_t shift;      /* -s */
-};
-
 struct tosa_binary_s8 {
     int32_t operation;
     int32_t outer;   /* runs of */

@@ -41,10 +41,10 @@ static struct taps taps_of(const struct tosa_depthwise_conv2d_s16 *conv, const i
 
         taps.input = &image[(size_t)at * channels];
     }
-    taps.weights = &conv->weights[(size_t)(row * window->kernel_width + column) * channels];
+    taps.weights = &conv->weights[(size_t)(row * window->kernel_width + column) * channels * (size_t)conv->multiplier];
     taps.line = (size_t)window->dilation_y * (size_t)window->width * channels;
     taps.step = (size_t)window->dilation_x * channels;
-    taps.weights_line = (size_t)window->kernel_width * channels;
+    taps.weights_line = (size_t)window->kernel_width * channels * (size_t)conv->multiplier;
     return taps;
 }
 
@@ -61,21 +61,26 @@ static inline int32x4_t result4(const struct tosa_rescale *rescale, int32x4_t su
     return tosa_rescaled4(rescale, vaddq_s32(sums, biases), multipliers, shifts);
 }
 
-static void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct taps *taps, int16_t *output) {
-    const struct tosa_window *const window = &conv->window;
-    const size_t channels = (size_t)window->channels;
+/* Args: multiplier, as the structure has it. */
+static inline void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct taps *taps, size_t multiplier,
+                             int16_t *output) {
+    const size_t channels = (size_t)conv->window.channels * multiplier;
+    const uint16x8_t reciprocal = vdupq_n_u16((uint16_t)(65536u / multiplier + 1u));
 
     for (size_t channel = 0; channel < channels; channel += 8u) {
         const size_t left = channels - channel;
         const mve_pred16_t some = vctp16q((uint32_t)left);
+        const uint16x8_t origins = vmulhq_u16(vaddq_n_u16(vidupq_n_u16(0, 1), (uint16_t)channel), reciprocal);
         int32x4_t even = vdupq_n_s32(0), odd = vdupq_n_s32(0);
 
         for (size_t i = 0; i < taps->rows; i++) {
-            const int16_t *from = &taps->input[i * taps->line + channel];
+            const int16_t *from = &taps->input[i * taps->line + (multiplier == 1u ? channel : 0u)];
             const int8_t *weights = &taps->weights[i * taps->weights_line + channel];
 
             for (size_t j = 0; j < taps->columns; j++) {
-                const int16x8_t x = vldrhq_z_s16(from, some), w = vldrbq_z_s16(weights, some);
+                const int16x8_t w = vldrbq_z_s16(weights, some);
+                const int16x8_t x = multiplier == 1u ? vldrhq_z_s16(from, some)
+                                                     : vldrhq_gather_shifted_offset_z_s16(from, origins, some);
 
                 even = vaddq_s32(even, vmullbq_int_s16(x, w));
                 odd = vaddq_s32(odd, vmulltq_int_s16(x, w));
@@ -93,22 +98,23 @@ static void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct
 
 #else
 
-static void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct taps *taps, int16_t *output) {
-    const struct tosa_window *const window = &conv->window;
-    const size_t channels = (size_t)window->channels;
+static inline void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct taps *taps, size_t multiplier,
+                             int16_t *output) {
+    const size_t channels = (size_t)conv->window.channels * multiplier;
     size_t channel = 0;
 
 #if defined(TOSA_DSP)
     for (; channel + 2u <= channels; channel += 2u) {
+        const size_t apart = (channel + 1u) / multiplier - channel / multiplier;
         int32_t sum0 = 0, sum1 = 0;
 
         for (size_t i = 0; i < taps->rows; i++) {
-            const int16_t *from = &taps->input[i * taps->line + channel];
+            const int16_t *from = &taps->input[i * taps->line + channel / multiplier];
             const int8_t *weights = &taps->weights[i * taps->weights_line + channel];
 
             for (size_t j = 0; j < taps->columns; j++) {
                 sum0 += from[0] * weights[0];
-                sum1 += from[1] * weights[1];
+                sum1 += from[apart] * weights[1];
                 from += taps->step;
                 weights += channels;
             }
@@ -122,7 +128,7 @@ static void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct
 
         for (size_t i = 0; i < taps->rows; i++) {
             for (size_t j = 0; j < taps->columns; j++) {
-                sum += taps->input[i * taps->line + j * taps->step + channel] *
+                sum += taps->input[i * taps->line + j * taps->step + channel / multiplier] *
                        taps->weights[i * taps->weights_line + j * channels + channel];
             }
         }
@@ -141,8 +147,12 @@ void tosa_depthwise_conv2d_s16(const struct tosa_depthwise_conv2d_s16 *conv, int
             for (int32_t x = 0; x < window->out_width; x++) {
                 const struct taps taps = taps_of(conv, input, y, x);
 
-                one_place(conv, &taps, output);
-                output += channels;
+                if (conv->multiplier == 1) {
+                    one_place(conv, &taps, 1, output);
+                } else {
+                    one_place(conv, &taps, (size_t)conv->multiplier, output);
+                }
+                output += channels * (size_t)conv->multiplier;
             }
         }
         input += (size_t)window->height * (size_t)window->width * channels;

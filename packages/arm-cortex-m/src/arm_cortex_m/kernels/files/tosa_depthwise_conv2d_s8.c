@@ -1,5 +1,5 @@
 /* The lines of the input under a line of the output are kept padded, each in its place of a ring: none is copied twice.
-   A line of the output then knows no borders. */
+   A line of the output then knows no borders. A channel with several results is there as several channels. */
 #include "tosa_depthwise_conv2d_s8.h"
 
 #define BLOCK 16u
@@ -9,6 +9,32 @@ typedef int16_t number; /* of each four, the first and third, then the second an
 #else
 typedef int8_t number;
 #endif
+
+static inline size_t out_channels(const struct tosa_depthwise_conv2d_s8 *conv) {
+    return (size_t)conv->window.channels * (size_t)conv->multiplier;
+}
+
+/* Each number so many times. */
+static void repeat(int8_t *to, const int8_t *from, size_t count, size_t times) {
+#if defined(TOSA_HELIUM)
+    const uint8x16_t places = vmulq_n_u8(vidupq_n_u8(0, 1), (uint8_t)times);
+
+    for (; times * 15u < 256u && count != 0u; count -= count < 16u ? count : 16u) {
+        const mve_pred16_t some = vctp8q((uint32_t)count);
+        const int8x16_t numbers = vldrbq_z_s8(from, some);
+
+        for (size_t i = 0; i < times; i++) {
+            vstrbq_scatter_offset_p_s8(&to[i], places, numbers, some);
+        }
+        to += 16u * times;
+        from += 16;
+    }
+#endif
+    for (; count != 0u; count--) {
+        tosa_fill(to, *from++, times);
+        to += times;
+    }
+}
 
 /* Where a line's numbers, channels of a place, begin at a multiple of four in the DSP variant. */
 static inline size_t rounded(size_t channels) {
@@ -38,9 +64,15 @@ static uint32_t *widen(uint32_t *to, const int8_t *from, size_t count) {
     return to;
 }
 
-static void place_numbers(number *to, const int8_t *from, size_t places, size_t channels) {
+static void place_numbers(number *to, const int8_t *from, size_t places, size_t channels, size_t multiplier) {
     uint32_t *words = (uint32_t *)(void *)to;
 
+    if (multiplier != 1u) { /* to the end of the line: widened, none comes to lie on one that was not */
+        int8_t *const repeated = (int8_t *)to + places * (sizeof *to * rounded(channels) - channels);
+
+        repeat(repeated, from, places * channels / multiplier, multiplier);
+        from = repeated;
+    }
     if (channels % 4u == 0u) {
         (void)widen(words, from, places * channels);
         return;
@@ -62,8 +94,12 @@ static void place_zero_points(number *to, int32_t zero_point, size_t count) {
     }
 }
 #else
-static void place_numbers(number *to, const int8_t *from, size_t places, size_t channels) {
-    tosa_copy(to, from, places * channels);
+static void place_numbers(number *to, const int8_t *from, size_t places, size_t channels, size_t multiplier) {
+    if (multiplier == 1u) {
+        tosa_copy(to, from, places * channels);
+    } else {
+        repeat(to, from, places * channels / multiplier, multiplier);
+    }
 }
 
 static void place_zero_points(number *to, int32_t zero_point, size_t count) { tosa_fill(to, zero_point, count); }
@@ -73,7 +109,7 @@ static void place_zero_points(number *to, int32_t zero_point, size_t count) { to
 static void place_line(const struct tosa_depthwise_conv2d_s8 *conv, const int8_t *image, int32_t y, size_t width,
                        number *to) {
     const struct tosa_window *const window = &conv->window;
-    const size_t channels = (size_t)window->channels;
+    const size_t channels = out_channels(conv);
     const size_t each = rounded(channels);
     const size_t left = (size_t)window->pad_left < width ? (size_t)window->pad_left : width;
     const size_t some = (size_t)window->width < width - left ? (size_t)window->width : width - left;
@@ -83,7 +119,8 @@ static void place_line(const struct tosa_depthwise_conv2d_s8 *conv, const int8_t
         return;
     }
     place_zero_points(to, conv->zero_point, left * each);
-    place_numbers(&to[left * each], &image[(size_t)y * (size_t)window->width * channels], some, channels);
+    place_numbers(&to[left * each], &image[(size_t)(y * window->width * window->channels)], some, channels,
+                  (size_t)conv->multiplier);
     place_zero_points(&to[(left + some) * each], conv->zero_point, (width - left - some) * each);
 }
 
@@ -113,7 +150,7 @@ static inline int32x4_t high4(const struct tosa_rescale *rescale, int32x4_t sums
 static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *const *taps, int8_t *output) {
     const struct tosa_window *const window = &conv->window;
     const struct tosa_rescale *const rescale = &conv->rescale;
-    const size_t channels = (size_t)window->channels;
+    const size_t channels = out_channels(conv);
     const size_t places = (size_t)conv->places;
     const size_t count = (size_t)window->kernel_height * (size_t)window->kernel_width;
     const size_t paired = (size_t)conv->paired;
@@ -285,7 +322,7 @@ static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *co
     const struct tosa_window *const window = &conv->window;
     const struct tosa_rescale rescale = conv->rescale;
     const int saturates = tosa_saturates(&rescale);
-    const size_t channels = (size_t)window->channels;
+    const size_t channels = out_channels(conv);
     const size_t count = (size_t)window->kernel_height * (size_t)window->kernel_width;
     const size_t each = rounded(channels);
     const size_t step = (size_t)window->stride_x * each;
@@ -334,7 +371,7 @@ static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *co
 
 static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *const *taps, int8_t *output) {
     const struct tosa_window *const window = &conv->window;
-    const size_t channels = (size_t)window->channels;
+    const size_t channels = out_channels(conv);
     const size_t count = (size_t)window->kernel_height * (size_t)window->kernel_width;
     const size_t step = (size_t)window->stride_x * channels;
 
@@ -357,11 +394,11 @@ static void compute_line(const struct tosa_depthwise_conv2d_s8 *conv, number *co
 void tosa_depthwise_conv2d_s8(const struct tosa_depthwise_conv2d_s8 *conv, int8_t *output, const int8_t *input,
                               void *scratch) {
     const struct tosa_window *const window = &conv->window;
-    const size_t channels = (size_t)window->channels;
+    const size_t channels = out_channels(conv);
     const size_t kernel_height = (size_t)window->kernel_height, kernel_width = (size_t)window->kernel_width;
     const int32_t lines = (window->kernel_height - 1) * window->dilation_y + 1;
-    const int32_t reach = (window->out_width - 1) * window->stride_x + (window->kernel_width - 1) * window->dilation_x + 1;
-    const size_t width = (size_t)reach;
+    const int32_t beside = (window->kernel_width - 1) * window->dilation_x;
+    const size_t width = (size_t)((window->out_width - 1) * window->stride_x + beside + 1);
     const size_t line = width * rounded(channels);
     number **const taps = (number **)scratch;
     number *const ring = (number *)(void *)((uint8_t *)scratch + kernel_height * kernel_width * 8u);
@@ -386,6 +423,6 @@ void tosa_depthwise_conv2d_s8(const struct tosa_depthwise_conv2d_s8 *conv, int8_
             compute_line(conv, taps, output);
             output += (size_t)window->out_width * channels;
         }
-        input += (size_t)window->height * (size_t)window->width * channels;
+        input += (size_t)(window->height * window->width * window->channels);
     }
 }

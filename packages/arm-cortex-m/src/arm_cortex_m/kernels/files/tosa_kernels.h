@@ -35,12 +35,26 @@ struct tosa_rescale {
     int32_t most;
 };
 
+/* A number v becomes (v << left) * multiplier + 2^(31 + s) >> (32 + s) with s = -shift from 1 to 31. */
+struct tosa_scale {
+    int32_t left;
+    int32_t multiplier; /* at least 0 */
+    int32_t shift;      /* -s */
+};
+
 static inline int32_t tosa_high_product(int32_t a, int32_t b) { return (int32_t)(((int64_t)a * b) >> 32); }
 
 static inline int32_t tosa_bounded(int32_t value, int32_t least, int32_t most) {
     const int32_t raised = value < least ? least : value;
 
     return raised > most ? most : raised;
+}
+
+/* Less the bounds. */
+static inline int32_t tosa_scaled(const struct tosa_scale *scale, int32_t value) {
+    const int32_t high = tosa_high_product((int32_t)((uint32_t)value << scale->left), scale->multiplier);
+
+    return ((high >> ~scale->shift) + 1) >> 1;
 }
 
 /* One sum, without its bias. */
@@ -66,7 +80,14 @@ static inline int8_t tosa_rescaled(const struct tosa_rescale *rescale, size_t ch
 }
 
 #if defined(TOSA_HELIUM)
-/* The same of four channels, or of four sums of one channel, in steps; the sums have their biases already. */
+static inline int32x4_t tosa_scaled4(const struct tosa_scale *scale, int32x4_t values) {
+    const int32x4_t high = vmulhq_s32(vshlq_r_s32(values, scale->left), vdupq_n_s32(scale->multiplier));
+
+    return vrshlq_n_s32(high, scale->shift);
+}
+
+/* The same as tosa_rescaled32 of four channels, or of four sums of one channel, in steps; the sums have their biases
+   already. */
 static inline int32x4_t tosa_high4(int32x4_t sums, int32_t left, int32x4_t multipliers) {
     return vmulhq_s32(vshlq_r_s32(sums, left), multipliers);
 }

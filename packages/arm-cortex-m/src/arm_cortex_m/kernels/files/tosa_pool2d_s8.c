@@ -1,35 +1,12 @@
 #include "tosa_pool2d_s8.h"
 
-/* What of the input lies under the kernel at one place. */
-struct part {
-    const int8_t *first;
-    size_t rows;
-    size_t columns;
-    size_t row_step;
-};
-
-static struct part part_of(const struct tosa_window *window, const int8_t *image, int32_t y, int32_t x) {
-    const int32_t top = y * window->stride_y - window->pad_top, left = x * window->stride_x - window->pad_left;
-    const int32_t first_y = top < 0 ? 0 : top, first_x = left < 0 ? 0 : left;
-    const int32_t bottom = top + window->kernel_height, right = left + window->kernel_width;
-    const int32_t end_y = bottom < window->height ? bottom : window->height;
-    const int32_t end_x = right < window->width ? right : window->width;
-
-    return (struct part){
-        &image[(size_t)(first_y * window->width + first_x) * (size_t)window->channels],
-        (size_t)(end_y - first_y),
-        (size_t)(end_x - first_x),
-        (size_t)window->width * (size_t)window->channels,
-    };
-}
-
-static void max_place(const struct part *part, size_t channels, int8_t *output) {
+static void max_place(const struct tosa_part *part, const int8_t *from, size_t channels, int8_t *output) {
     size_t channel = 0;
 
 #if defined(TOSA_HELIUM)
     for (; channel < channels; channel += 16u) {
         const mve_pred16_t some = vctp8q((uint32_t)(channels - channel));
-        const int8_t *row = &part->first[channel];
+        const int8_t *row = &from[channel];
         int8x16_t most = vdupq_n_s8(INT8_MIN);
 
         for (size_t i = 0; i < part->rows; i++) {
@@ -39,14 +16,14 @@ static void max_place(const struct part *part, size_t channels, int8_t *output) 
                 most = vmaxq_s8(most, vldrbq_z_s8(at, some));
                 at += channels;
             }
-            row += part->row_step;
+            row += part->line;
         }
         vstrbq_p_s8(&output[channel], most, some);
     }
 #else
 #if defined(TOSA_DSP)
     for (; channel + 4u <= channels; channel += 4u) {
-        const int8_t *row = &part->first[channel];
+        const int8_t *row = &from[channel];
         uint32_t most = 0x80808080u;
 
         for (size_t i = 0; i < part->rows; i++) {
@@ -59,7 +36,7 @@ static void max_place(const struct part *part, size_t channels, int8_t *output) 
                 most = (uint32_t)__sel(word, most);
                 at += channels;
             }
-            row += part->row_step;
+            row += part->line;
         }
         (void)memcpy(&output[channel], &most, sizeof most);
     }
@@ -69,7 +46,7 @@ static void max_place(const struct part *part, size_t channels, int8_t *output) 
 
         for (size_t i = 0; i < part->rows; i++) {
             for (size_t j = 0; j < part->columns; j++) {
-                const int8_t number = part->first[i * part->row_step + j * channels + channel];
+                const int8_t number = from[i * part->line + j * channels + channel];
 
                 most = number > most ? number : most;
             }
@@ -80,15 +57,15 @@ static void max_place(const struct part *part, size_t channels, int8_t *output) 
 }
 
 void tosa_max_pool2d_s8(const struct tosa_max_pool2d_s8 *max_pool, int8_t *output, const int8_t *input) {
-    const struct tosa_window *const window = &max_pool->window;
+    const struct tosa_window *const window = &max_pool->pool.window;
     const size_t channels = (size_t)window->channels;
 
     for (int32_t batch = 0; batch < window->batches; batch++) {
         for (int32_t y = 0; y < window->out_height; y++) {
             for (int32_t x = 0; x < window->out_width; x++) {
-                const struct part part = part_of(window, input, y, x);
+                const struct tosa_part part = tosa_part_of(window, y, x);
 
-                max_place(&part, channels, output);
+                max_place(&part, &input[part.first], channels, output);
                 output += channels;
             }
         }
@@ -96,29 +73,19 @@ void tosa_max_pool2d_s8(const struct tosa_max_pool2d_s8 *max_pool, int8_t *outpu
     }
 }
 
-struct mean {
-    int32_t offset; /* added to sums: the zero point of the input as often as there are numbers, negative */
-    int32_t multiplier;
-    int32_t left;
-    int32_t shift;
-    int32_t zero_point;
-};
-
 #if defined(TOSA_HELIUM)
 
-static inline void store_means(const struct mean *mean, int32x4_t sums, mve_pred16_t some, int8_t *output) {
-    const int32x4_t high = vmulhq_s32(vshlq_r_s32(sums, mean->left), vdupq_n_s32(mean->multiplier));
-    const int32x4_t value = vaddq_n_s32(vrshlq_n_s32(high, mean->shift), mean->zero_point);
-
-    vstrbq_p_s32(output, vminq_s32(vmaxq_s32(value, vdupq_n_s32(INT8_MIN)), vdupq_n_s32(INT8_MAX)), some);
+static inline void store_means(const struct tosa_mean *mean, int32x4_t sums, mve_pred16_t some, int8_t *output) {
+    vstrbq_p_s32(output, tosa_means4(mean, sums, INT8_MIN, INT8_MAX), some);
 }
 
-static void mean_place(const struct part *part, const struct mean *mean, size_t channels, int8_t *output) {
+static void mean_place(const struct tosa_part *part, const struct tosa_mean *mean, const int8_t *from, size_t channels,
+                       int8_t *output) {
     size_t channel = 0;
 
     for (; channel + 16u <= channels; channel += 16u) {
         const mve_pred16_t all = vctp32q(4);
-        const int8_t *row = &part->first[channel];
+        const int8_t *row = &from[channel];
         int32x4_t sums0 = vdupq_n_s32(mean->offset), sums1 = sums0, sums2 = sums0, sums3 = sums0;
 
         for (size_t i = 0; i < part->rows; i++) {
@@ -131,7 +98,7 @@ static void mean_place(const struct part *part, const struct mean *mean, size_t 
                 sums3 = vaddq_s32(sums3, vldrbq_s32(&at[12]));
                 at += channels;
             }
-            row += part->row_step;
+            row += part->line;
         }
         store_means(mean, sums0, all, &output[channel]);
         store_means(mean, sums1, all, &output[channel + 4u]);
@@ -140,7 +107,7 @@ static void mean_place(const struct part *part, const struct mean *mean, size_t 
     }
     for (; channel < channels; channel += 4u) {
         const mve_pred16_t some = vctp32q((uint32_t)(channels - channel));
-        const int8_t *row = &part->first[channel];
+        const int8_t *row = &from[channel];
         int32x4_t sums = vdupq_n_s32(mean->offset);
 
         for (size_t i = 0; i < part->rows; i++) {
@@ -150,7 +117,7 @@ static void mean_place(const struct part *part, const struct mean *mean, size_t 
                 sums = vaddq_s32(sums, vldrbq_z_s32(at, some));
                 at += channels;
             }
-            row += part->row_step;
+            row += part->line;
         }
         store_means(mean, sums, some, &output[channel]);
     }
@@ -158,20 +125,18 @@ static void mean_place(const struct part *part, const struct mean *mean, size_t 
 
 #else
 
-static inline int8_t mean_of(const struct mean *mean, int32_t sum) {
-    const int32_t high =
-        tosa_high_product((int32_t)((uint32_t)(sum + mean->offset) << mean->left), mean->multiplier);
-
-    return (int8_t)tosa_bounded(((high >> ~mean->shift) + 2 * mean->zero_point + 1) >> 1, INT8_MIN, INT8_MAX);
+static inline int8_t mean_of(const struct tosa_mean *mean, int32_t sum) {
+    return (int8_t)tosa_mean32(mean, sum, INT8_MIN, INT8_MAX);
 }
 
-static void mean_place(const struct part *part, const struct mean *mean, size_t channels, int8_t *output) {
+static void mean_place(const struct tosa_part *part, const struct tosa_mean *mean, const int8_t *from, size_t channels,
+                       int8_t *output) {
     size_t channel = 0;
 
 #if defined(TOSA_DSP)
     /* Sums of up to 255 numbers fit in 16 bits: two in a word. */
     for (; part->rows * part->columns <= 255u && channel + 4u <= channels; channel += 4u) {
-        const int8_t *row = &part->first[channel];
+        const int8_t *row = &from[channel];
         uint32_t even = 0, odd = 0;
 
         for (size_t i = 0; i < part->rows; i++) {
@@ -184,7 +149,7 @@ static void mean_place(const struct part *part, const struct mean *mean, size_t 
                 __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(odd) : "r"(word));
                 at += channels;
             }
-            row += part->row_step;
+            row += part->line;
         }
         output[channel] = mean_of(mean, (int16_t)even);
         output[channel + 1u] = mean_of(mean, (int16_t)odd);
@@ -196,7 +161,7 @@ static void mean_place(const struct part *part, const struct mean *mean, size_t 
         int32_t sum = 0;
 
         for (size_t i = 0; i < part->rows; i++) {
-            const int8_t *at = &part->first[i * part->row_step + channel];
+            const int8_t *at = &from[i * part->line + channel];
 
             for (size_t j = 0; j < part->columns; j++) {
                 sum += *at;
@@ -210,26 +175,16 @@ static void mean_place(const struct part *part, const struct mean *mean, size_t 
 #endif
 
 void tosa_avg_pool2d_s8(const struct tosa_avg_pool2d_s8 *avg_pool, int8_t *output, const int8_t *input) {
-    const struct tosa_window *const window = &avg_pool->window;
+    const struct tosa_window *const window = &avg_pool->pool.window;
     const size_t channels = (size_t)window->channels;
 
     for (int32_t batch = 0; batch < window->batches; batch++) {
         for (int32_t y = 0; y < window->out_height; y++) {
             for (int32_t x = 0; x < window->out_width; x++) {
-                const struct part part = part_of(window, input, y, x);
-                const int32_t count = (int32_t)(part.rows * part.columns);
-                struct mean mean;
-                size_t i = 0;
+                const struct tosa_part part = tosa_part_of(window, y, x);
+                const struct tosa_mean mean = tosa_mean_of(&avg_pool->pool, part.rows * part.columns);
 
-                while (avg_pool->counts[i] != count) {
-                    i++;
-                }
-                mean.offset = -count * avg_pool->input_zero_point;
-                mean.multiplier = avg_pool->multipliers[i];
-                mean.left = avg_pool->lefts[i];
-                mean.shift = avg_pool->shifts[i];
-                mean.zero_point = avg_pool->zero_point;
-                mean_place(&part, &mean, channels, output);
+                mean_place(&part, &mean, &input[part.first], channels, output);
                 output += channels;
             }
         }

@@ -2,22 +2,14 @@
 #ifndef TOSA_POOL2D_S8_H
 #define TOSA_POOL2D_S8_H
 
-#include "tosa_window.h"
+#include "tosa_pool2d.h"
 
 struct tosa_max_pool2d_s8 {
-    struct tosa_window window; /* without holes */
+    struct tosa_max_pool2d pool;
 };
 
-/* The factors of a mean of counts[i] numbers are multipliers[i] and shifts[i], for each count that there is: sums are
-   shifted to the left by lefts[i], and the high half of the product to the right by -shifts[i]. */
 struct tosa_avg_pool2d_s8 {
-    struct tosa_window window; /* without holes */
-    const int32_t *counts;
-    const int32_t *multipliers;
-    const int8_t *lefts;
-    const int8_t *shifts;
-    int32_t input_zero_point;
-    int32_t zero_point; /* of the result */
+    struct tosa_avg_pool2d pool;
 };
 
 void tosa_max_pool2d_s8(const struct tosa_max_pool2d_s8 *max_pool, int8_t *output, const int8_t *input);

@@ -40,7 +40,8 @@ static inline uint32_t tosa_depth(const struct tosa_window *window) {
 /* Whether the input has the rows of all places already, one behind the other. */
 static inline int tosa_input_has_rows(const struct tosa_window *window) {
     return window->kernel_height == 1 && window->kernel_width == 1 && window->stride_y == 1 && window->stride_x == 1 &&
-           window->height == window->out_height && window->width == window->out_width;
+           window->pad_top == 0 && window->pad_left == 0 && window->height == window->out_height &&
+           window->width == window->out_width;
 }
 
 /* The row of a place; moves to the next, and returns the end of the row.
