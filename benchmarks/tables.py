@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
-from benchmarks import firmware_tables, llm_tables, nx_tables, peers_tables, tflite_tables, timing_tables
+from benchmarks import cortex_m_tables, firmware_tables, llm_tables, nx_tables, peers_tables, tflite_tables, timing_tables
 from benchmarks.figures import Case, Figure, Figures, Pair
 
 U55, U85 = "ethos-u55-128", "ethos-u85-256"
@@ -381,6 +381,8 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "host": host,
     "run-time": run_time,
     "firmware-size": firmware_tables.code_size,
+    "cortex-m": cortex_m_tables.by_network,
+    "cortex-m-kinds": cortex_m_tables.by_kind,
     "timing-model": timing_tables.beside_vela,
     "published-cycles": timing_tables.published,
     "llm-steps": llm_tables.steps,
