@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
-from benchmarks import cortex_m_tables, firmware_tables, llm_tables, nx_tables, peers_tables, tflite_tables, timing_tables
+from benchmarks import (
+    cortex_m_tables,
+    firmware_tables,
+    llm_tables,
+    nx_tables,
+    peers_tables,
+    tflite_tables,
+    timing_tables,
+)
 from benchmarks.figures import Case, Figure, Figures, Pair
 
 U55, U85 = "ethos-u55-128", "ethos-u85-256"

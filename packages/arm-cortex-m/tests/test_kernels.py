@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 from c_compiler import WARNINGS
 from kernel_convolutions import CONV, DEPTHWISE, RNG, TRANSPOSED_CONV, WIDE, convolution, wide
 from kernel_others import ROWS as OTHER_ROWS
+from kernel_others import matmul_wide, softmaxed
 
 from arm_cortex_m.kernels import Call, calls
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 from build_tools import require
@@ -65,6 +68,7 @@ OTHERS: dict[str, Graph] = {
     "sums that do not fit when shifted": convolution((1, 2, 2, 64), 4, scale=[2**30], shift=[20]),
     "int16, sums of more than 32 bits": wide((1, 1, 1, 700), 2, weights_of=(100, 127)),
     "int16, sums that are halved": wide((1, 2, 2, 8), 3, narrow=(16384, 15)),
+    "int16, MATMUL of sums of more than 32 bits": matmul_wide((1, 3, 16), 4, (16384, 14), 0.0001),
     "shifts too far apart": convolution((1, 2, 2, 4), 2, scale=[2**30, 2**30], shift=[31, 62]),
     "rounded twice, large factors": convolution(
         (1, 2, 2, 4), 2, scale=[2**30], shift=[32], rounding_mode="DOUBLE_ROUND"
@@ -82,3 +86,17 @@ def test_a_sum_that_is_read_twice_stays() -> None:
     graph = convolution((1, 2, 2, 4), 3)
     graph.outputs.append(next(iter(graph.ops)).output)
     assert calls(graph) == list(graph.ops)
+
+
+SOFTMAX_AND_MORE: dict[str, Callable[[Graph], Tensor]] = {
+    "the exponentials": lambda graph: next(op.output for op in graph.ops if op.name == "TABLE"),
+    "the greatest": lambda graph: next(iter(graph.ops)).output,
+}
+
+
+@pytest.mark.parametrize("read", SOFTMAX_AND_MORE)
+def test_a_softmax_of_which_more_is_read_is_none(read: str) -> None:
+    graph = softmaxed((2, 9))
+    graph.outputs.append(SOFTMAX_AND_MORE[read](graph))
+    functions = [step.function for step in calls(graph) if isinstance(step, Call)]
+    assert functions and "tosa_softmax_s8" not in functions

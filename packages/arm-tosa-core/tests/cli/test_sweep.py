@@ -60,6 +60,9 @@ def test_a_quantized_model_is_compared_as_it_is(net: Path, acme: Callable[..., N
     (net / "space.toml").write_text("[targets.tosa-int]\n")
     (row,) = ok("sweep", "net.pt2", "--space", "space.toml", "--workers", "1")["front"]
     assert row["quantize"] == "as-is"
+    assert all("calibrating" not in run(*words).stderr for words in (
+        ("compare", "net.pt2", "--targets", "acme"), ("sweep", "net.pt2", "--space", "space.toml", "--workers", "1")
+    ))  # fmt: skip
     samples = ("--calibration", "data.npz", "--evaluate", "data.npz")
     assert "give the float model that it was made from" in error("accuracy", "net.pt2", "-t", "tosa-int", *samples)
 

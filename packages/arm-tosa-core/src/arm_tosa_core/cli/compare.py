@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -80,6 +80,7 @@ def compare(
         quantize = default_scheme(model, sources)
     schemes = schemes_named([text.strip() for text in quantize.split(",")])
     space = Space({name: {} for name in names}, schemes)
+    note_calibration(calibration, schemes)
     with tempfile.TemporaryDirectory(prefix="arm-tosa-") as folder, progress() as shown:
         results = compare_points(space, sources, Path(folder), lambda done, wanted: shown("compiling", done, wanted))
     results.sort(key=lambda result: names.index(result.point.target))
@@ -133,9 +134,13 @@ def sources_of(
         raise UsageError("--metric judges the samples of --evaluate: give both")
     if model.endswith(".tosa"):
         raise UsageError(f"{model} is TOSA already; give the PyTorch model, a .pt2 file or file.py:function")
-    if calibration is None:
-        say("note: calibrating with the example inputs alone, which tells cycles and memory; --calibration gives data")
     return FileSources(model, calibration, evaluate, metric, tuple(input_shape or ()), tuple(input_value or ()), trust)
+
+
+def note_calibration(calibration: str | None, schemes: Sequence[str]) -> None:
+    """Says where ranges come from, if any of the schemes has its own."""
+    if calibration is None and any(scheme not in ("float", AS_IS) for scheme in schemes):
+        say("note: calibrating with the example inputs alone, which tells cycles and memory; --calibration gives data")
 
 
 def require_page(output: Path | None) -> None:

@@ -21,7 +21,18 @@ from ..sweep.point import Result as PointResult
 from ..sweep.pool import Pool, default_workers
 from ..sweep.run import sweep as sweep_points
 from ..sweep.space import Space, chips_named, read_space
-from .compare import Calibration, Chips, Evaluate, Metric, Page, default_scheme, devices_named, require_page, sources_of
+from .compare import (
+    Calibration,
+    Chips,
+    Evaluate,
+    Metric,
+    Page,
+    default_scheme,
+    devices_named,
+    note_calibration,
+    require_page,
+    sources_of,
+)
 from .options import InputShapes, InputValues, Trust
 from .progress import progress
 from .report import Result, say, table
@@ -114,6 +125,7 @@ def sweep(
         )
     folder = study or Path(f"{Path(model.rpartition(':')[0] if '.py:' in model else model).stem}.sweep")
     wanted = min(points, len(chosen))
+    note_calibration(calibration, chosen.schemes)
     say(f"note: trying {wanted} of {len(chosen)} points; results are kept in {folder}")
     engine = _engine(dask, min(workers or default_workers(), wanted), memory)
     try:

@@ -61,9 +61,9 @@ static inline int32x4_t result4(const struct tosa_rescale *rescale, int32x4_t su
     return tosa_rescaled4(rescale, vaddq_s32(sums, biases), multipliers, shifts);
 }
 
-/* Args: multiplier, as the structure has it. */
-static inline void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct taps *taps, size_t multiplier,
-                             int16_t *output) {
+/* Args: multiplier, as the structure has it; a constant spares most of what it costs. */
+TOSA_INLINE void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct taps *taps, size_t multiplier,
+                           int16_t *output) {
     const size_t channels = (size_t)conv->window.channels * multiplier;
     const uint16x8_t reciprocal = vdupq_n_u16((uint16_t)(65536u / multiplier + 1u));
 
@@ -98,8 +98,8 @@ static inline void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const
 
 #else
 
-static inline void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct taps *taps, size_t multiplier,
-                             int16_t *output) {
+TOSA_INLINE void one_place(const struct tosa_depthwise_conv2d_s16 *conv, const struct taps *taps, size_t multiplier,
+                           int16_t *output) {
     const size_t channels = (size_t)conv->window.channels * multiplier;
     size_t channel = 0;
 

@@ -19,6 +19,9 @@
 #include <arm_acle.h>
 #endif
 
+/* A function that is compiled anew for each call, so that an argument that is a constant is one in it. */
+#define TOSA_INLINE static inline __attribute__((always_inline))
+
 /* The rescaling of sums to int8 or int16, for each output channel. A sum v becomes
 
        clamp(zero_point + ((v << left) * multiplier + 2^(31 + s) >> (32 + s)))     with s = -shift,
