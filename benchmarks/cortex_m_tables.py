@@ -12,6 +12,8 @@ _BENCHMARK = "cortex_m_kernels"
 _CORES = ("cortex-m55", "cortex-m4")
 #: The kind that both compute so differently that a network's sum leaves it out.
 _APART = "softmax"
+#: A ratio from which a layer is named.
+_MUCH = 1.15
 
 
 def by_network(figures: Figures) -> str:
@@ -34,7 +36,10 @@ def by_network(figures: Figures) -> str:
 
 
 def by_kind(figures: Figures) -> str:
-    """Ours by CMSIS-NN's, a line per kind of layer: the geometric mean of the different layers, and the worst."""
+    """Ours by CMSIS-NN's, a line per kind of layer: the geometric mean of the different layers, and the worst.
+
+    Below are the layers above ``_MUCH``.
+    """
     heads = ["layers", "how many", *(f"{_short(core)}: {what}" for core in _CORES for what in ("mean", "worst"))]
     lines = [_row(heads), _row(["---", *["---:"] * (len(heads) - 1)])]
     every = dict.fromkeys(layer for layers in NETWORKS.values() for layer in layers)
@@ -45,7 +50,13 @@ def by_kind(figures: Figures) -> str:
             ratios = list(_ratios(figures, core, of_kind))
             cells += [f"{geometric_mean(ratios):.2f}", f"{max(ratios):.2f}"] if ratios else ["–", "–"]
         lines.append(_row(cells))
-    return "\n".join(lines)
+    above = [
+        f"{layer} on {_short(core)} ({ratio:.2f})"
+        for core in _CORES
+        for layer in every
+        if (ratio := _pair(figures, core, layer).ratio or 0) > _MUCH
+    ]
+    return "\n".join([*lines, "", f"Above {_MUCH}: {'; '.join(above) or 'none'}."])
 
 
 def _ratios(figures: Figures, core: str, layers: list[Layer]) -> Iterator[float]:
