@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import signature
+
 import pytest
 
 from arm_tosa_core import UsageError
+from arm_tosa_core.cli.main import _COMMANDS
 from arm_tosa_core.cli.model import load_program, parse_shapes, parse_values
 
 
@@ -46,6 +50,12 @@ def test_numbers_by_input(words: list[str] | None, wanted: dict[str, float]) -> 
 def test_other_numbers_are_refused(words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_values(words)
+
+
+@pytest.mark.parametrize("command", _COMMANDS.values(), ids=_COMMANDS)
+def test_commands_have_both_options_or_none(command: Callable[..., object]) -> None:
+    parameters = signature(command).parameters
+    assert ("input_shape" in parameters) == ("input_value" in parameters)
 
 
 def test_a_model_whose_sizes_are_fixed_takes_none() -> None:

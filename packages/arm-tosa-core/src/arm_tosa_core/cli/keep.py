@@ -6,8 +6,9 @@ import hashlib
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +26,7 @@ from .chip import chip_or, device
 from .files import read
 from .making import making
 from .model import load_function, load_program
-from .options import InputShapes, Options, Trust, parse_options
+from .options import InputShapes, InputValues, Options, Trust, parse_options
 from .program_costs import program_costs
 from .progress import progress
 from .report import Result, say, table
@@ -108,6 +109,7 @@ def quantize(
     option: Options = None,
     trust: Trust = False,
     input_shape: InputShapes = None,
+    input_value: InputValues = None,
 ) -> Result:
     """Quantize a model so that it keeps its accuracy, at the least cost found."""
     for path, suffix in ((output, ".pt2"), (recipe, ".toml")):
@@ -116,10 +118,11 @@ def quantize(
     require_writable(output)
     if report is not None:
         require_page(report)
+    load = partial(load_program, model, trust=trust, shapes=input_shape, values=input_value)
     if keep is None:
         if report is not None:
             raise UsageError("--report is for --keep: it shows the steps of a search")
-        return _by_recipe(model, target, calibration, evaluate, output, recipe, transform, option, trust, input_shape)
+        return _by_recipe(model, load, target, calibration, evaluate, output, recipe, transform, option)
     if target is None or evaluate is None:
         raise UsageError(f"--keep needs {'--target' if target is None else '--evaluate'}")
     if recipe is not None:
@@ -135,7 +138,7 @@ def quantize(
     spec = compile_spec_for(plugins.target(target), parse_options(option))
     judge = metric if metric in _METRICS else load_function(metric, "--metric")
     read_file = None if transform is None else load_function(transform, "--transform")
-    program = load_program(model, trust=trust, shapes=input_shape)
+    program = load()
     learned, _ = labelled_samples(calibration, program, read_file)
     judging, labels = labelled_samples(evaluate, program, read_file)
     with progress() as shown:
@@ -175,6 +178,7 @@ def quantize(
 
 def _by_recipe(
     model: str,
+    load: Callable[[], ExportedProgram],
     target: str | None,
     calibration: Path,
     evaluate: Path | None,
@@ -182,8 +186,6 @@ def _by_recipe(
     recipe: Path | None,
     transform: str | None,
     option: Sequence[str] | None,
-    trust: bool,
-    input_shape: Sequence[str] | None,
 ) -> Result:
     if recipe is None:
         raise UsageError("say how much to keep, --keep 99%, or give the --recipe of a search before")
@@ -200,7 +202,7 @@ def _by_recipe(
     chip = plugins.chips().get(made_for)
     name = made_for if chip is None else chip.target
     read_file = None if transform is None else load_function(transform, "--transform")
-    program = load_program(model, trust=trust, shapes=input_shape)
+    program = load()
     learned, _ = calls_of(program, labelled_samples(calibration, program, read_file)[0], "calibration")
     if how.calibration and how.calibration != digest_of(learned):
         say(f"warning: {recipe} was made with other calibration data: scales and weights will be others")
