@@ -146,7 +146,7 @@ def test_layers_of_another_tool_say_what_bounds_them() -> None:
     text = console.export_text()
     for name, value in [
         ("cycles, estimated by the rival", "1,000"),
-        ("milliseconds, estimated", "1.000"),
+        ("time, estimated", "1.000 ms"),
         ("DRAM, estimated by the rival", "2.0 KiB"),
         ("DRAM traffic, estimated by the rival", "3.0 KiB read, 1.0 KiB written"),
         ("not in these figures", "no <b>power</b>: install it"),

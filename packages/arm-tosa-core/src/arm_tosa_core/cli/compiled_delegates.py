@@ -12,6 +12,7 @@ from rich.table import Table
 
 from ..exir.compiled_delegate import CompiledDelegate
 from ..exir.figures import Figures
+from ..support.durations import milliseconds
 from ..support.memory_size import kib
 from .report import Result, say, table
 
@@ -40,7 +41,7 @@ def _rows(figures: Figures) -> Iterator[tuple[str, str]]:
         )
     if figures.inferences_per_second is not None and figures.clock_hz is not None and not figures.on_cpu:
         clock = f"at {figures.clock_hz / 1e6:,g} MHz"
-        yield "milliseconds, estimated", f"{figures.ms:,.3f} {clock}"
+        yield "time, estimated", f"{milliseconds(1 / figures.inferences_per_second)} {clock}"
         yield "inferences per second, estimated", f"{figures.inferences_per_second:,.1f} {clock}"
     if figures.sram_bytes is not None:
         parts = f": {figures.sram_parts}" if figures.sram_parts else ""

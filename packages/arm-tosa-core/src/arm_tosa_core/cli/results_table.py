@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..plugin import entry_points as plugins
+from ..support.durations import milliseconds
 from ..support.memory_size import kib
 from ..sweep.point import AS_IS, Evaluation, Failure, Point, Result
 from .sweep_sources import FileSources, data_file, model_with
@@ -38,7 +39,7 @@ def _figures(evaluation: Evaluation) -> dict[str, str]:
     if figures.on_cpu:
         cells["on CPU"] = f"{figures.on_cpu:,} operators"
     if evaluation.latency is not None:
-        cells["latency"] = f"{evaluation.latency * 1e3:,.3f} ms"
+        cells["latency"] = milliseconds(evaluation.latency)
     if figures.sram_bytes is not None:
         cells["SRAM"] = kib(figures.sram_bytes)
     if figures.dram_bytes:

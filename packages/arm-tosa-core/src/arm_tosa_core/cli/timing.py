@@ -13,6 +13,7 @@ from rich.console import Console
 from ..plugin.target import Target
 from ..plugin.timing import OperatorTime, TimeEstimate, UnitSpan
 from ..support.atomic_files import write_atomic
+from ..support.durations import milliseconds
 from ..support.errors import UsageError
 from .profile import Event, trace_events
 from .report import table
@@ -89,7 +90,7 @@ def show(console: Console, timed: Sequence[Timed]) -> None:
         estimate = one.estimate
         theirs = "" if estimate.compiler_cycles is None else f"; {estimate.compiler}: {estimate.compiler_cycles:,.0f}"
         console.print(
-            f"{one.what}: {estimate.cycles:,.0f} cycles by the timing model, {estimate.seconds * 1e3:.3f} ms at "
+            f"{one.what}: {estimate.cycles:,.0f} cycles by the timing model, {milliseconds(estimate.seconds)} at "
             f"{estimate.clock / 1e6:g} MHz ({estimate.system}){theirs}. An estimate, not a measurement.",
             markup=False,
         )

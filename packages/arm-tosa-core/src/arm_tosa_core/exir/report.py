@@ -25,6 +25,7 @@ from ..lowering.exported_program import (
 )
 from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
+from ..support.durations import milliseconds
 from ..support.errors import Rejected
 from ..support.memory_size import kib
 from .compiled_delegate import CompiledDelegate
@@ -197,7 +198,7 @@ class Report:
             rows += [] if value is None else [(name, f"{value:,.0f}")]
         if figures.inferences_per_second is not None:
             rows.append(("inferences per second, estimated", f"{figures.inferences_per_second:,.1f}"))
-            rows.append(("milliseconds, estimated", f"{figures.ms:,.3f}"))
+            rows.append(("time, estimated", milliseconds(1 / figures.inferences_per_second)))
         in_use, moved = figures.memory_titles
         rows += [(in_use, kib(figures.dram_bytes))] if figures.dram_bytes else []
         rows += [(moved, figures.traffic)] if figures.traffic else []

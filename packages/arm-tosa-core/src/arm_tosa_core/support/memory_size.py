@@ -28,8 +28,8 @@ def size_of(text: str | int, subject: str) -> int:
 
 
 def kib(size: float) -> str:
-    """Bytes as text, in KiB."""
-    return f"{size / 1024:,.1f} KiB"
+    """Bytes as text, in KiB; a few, as bytes."""
+    return f"{size / 1024:,.1f} KiB" if size >= 1024 or not size else f"{size:,.0f} B"
 
 
 def size_text(size: int) -> str:

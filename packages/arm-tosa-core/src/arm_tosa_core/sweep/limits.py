@@ -80,11 +80,11 @@ class Limits:
         """Every limit, with ``part`` zero or less where it is kept."""
         accuracy = evaluation.accuracy
         if self.sram is not None:
-            yield _over("sram", evaluation.figures.sram_bytes, self.sram, _size)
+            yield _over("sram", evaluation.figures.sram_bytes, self.sram, kib)
         if self.dram is not None:
-            yield _over("dram", evaluation.figures.dram_bytes, self.dram, _size)
+            yield _over("dram", evaluation.figures.dram_bytes, self.dram, kib)
         if self.flash is not None:
-            yield _over("flash", evaluation.figures.file_bytes, self.flash, _size)
+            yield _over("flash", evaluation.figures.file_bytes, self.flash, kib)
         if self.latency is not None:
             yield _over("latency", evaluation.latency, self.latency, _time)
         if self.drop is not None:
@@ -103,10 +103,6 @@ def _over(limit: str, value: float | None, most: float, text: Callable[[float], 
         return Miss(limit, math.inf, f"not known, {text(most)} allowed")
     part = (value - most) / most if most else math.inf if value > 0 else 0.0
     return Miss(limit, part, f"{text(value)} instead of {text(most)}")
-
-
-def _size(size: float) -> str:
-    return f"{size:,.0f} B" if size < 1024 else kib(size)
 
 
 def _time(seconds: float) -> str:
