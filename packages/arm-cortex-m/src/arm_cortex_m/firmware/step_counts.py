@@ -122,7 +122,7 @@ def _depthwise_s16(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Co
     columns = _reached(call.out_width, call.stride_x, call.pad_left, call.kernel_width, call.dilation_x, call.width)
     taps = call.batches * rows * columns
     lines = call.batches * rows * call.out_width
-    return _by_multiplier(function, call), (taps * blocks, lines * blocks, places * blocks, places, 1)
+    return function, (taps * blocks, lines * blocks, places * blocks, places, 1)
 
 
 def _reached(results: int, stride: int, before: int, kernel: int, dilation: int, size: int) -> int:
@@ -156,15 +156,9 @@ def _depthwise(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts
     placed = call.batches * min(rows, call.height + call.kernel_height)
     form = f"{function} of 3 x 3" if (call.kernel_height, call.kernel_width) == (3, 3) else function
     numbers = _up(width * channels, lanes.bytes)
-    counts = vectors * taps, vectors, lines * blocks, placed * numbers, placed, lines * taps
-    if call.multiplier == 1:
-        return form, (*counts, 1)
     repeated = call.multiplier * _up(width * call.channels, 16) if lanes.sums == 16 else width * call.channels
-    return _by_multiplier(form, call), (*counts, placed * repeated, 1)
-
-
-def _by_multiplier(form: str, call: _Fields) -> str:
-    return form if call.multiplier == 1 else f"{form}, several results of a channel"
+    several = placed * repeated * (call.multiplier > 1)
+    return form, (vectors * taps, vectors, lines * blocks, placed * numbers, placed, lines * taps, several, 1)
 
 
 def _matmul(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:

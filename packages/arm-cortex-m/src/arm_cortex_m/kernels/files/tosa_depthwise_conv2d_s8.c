@@ -29,6 +29,15 @@ static void repeat(int8_t *to, const int8_t *from, size_t count, size_t times) {
         to += 16u * times;
         from += 16;
     }
+#else
+    for (; count > 2u; count--) { /* words may reach into the places of the next two numbers */
+        const uint32_t word = (uint8_t)*from++ * 0x01010101u;
+
+        for (size_t i = 0; i < times; i += 4u) {
+            (void)memcpy(&to[i], &word, sizeof word);
+        }
+        to += times;
+    }
 #endif
     for (; count != 0u; count--) {
         tosa_fill(to, *from++, times);
