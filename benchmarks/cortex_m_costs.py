@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -206,7 +207,8 @@ def steps_of(name: str, scheme: str, core: str) -> list[Step]:
 
     spec = TargetCompileSpec(core)
     module, inputs = {**MODELS, **ZOO, "layers": layers}[name]()
-    pte = lower(exported(module, inputs(0), spec, scheme), spec).buffer
+    with patch("arm_cortex_m.firmware.estimate.factors_of", return_value={OTHERS: [0.0] * 3}):  # the table may be older
+        pte = lower(exported(module, inputs(0), spec, scheme), spec).buffer
     out = []
     for delegate in delegates(pte):
         model = model_of_graph(load(delegate.payload), core)
