@@ -1,7 +1,6 @@
 #include "device.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -79,17 +78,15 @@ std::unique_ptr<Device> open(const Options& options) {
 
 /// Of an application, with what it enabled.
 std::unique_ptr<Instance> instance_of(const arm_vgf::Adopted& adopted) {
-    const std::array<std::pair<bool, const char*>, 6> members{{
-        {adopted.instance != VK_NULL_HANDLE, "instance"},
-        {adopted.physical != VK_NULL_HANDLE, "physical"},
-        {adopted.device != VK_NULL_HANDLE, "device"},
-        {adopted.queue != VK_NULL_HANDLE, "queue"},
-        {adopted.get_proc_addr != nullptr, "get_proc_addr"},
-        {adopted.enabled != nullptr, "enabled"},
-    }};
-    for (const auto& [is_set, name] : members) {
-        if (!is_set) throw Error(std::string("the adopted device's `") + name + "` is null");
-    }
+    const auto require = [](bool is_set, const char* member) {
+        if (!is_set) throw Error(std::string("the adopted device's `") + member + "` is null");
+    };
+    require(adopted.instance != VK_NULL_HANDLE, "instance");
+    require(adopted.physical != VK_NULL_HANDLE, "physical");
+    require(adopted.device != VK_NULL_HANDLE, "device");
+    require(adopted.queue != VK_NULL_HANDLE, "queue");
+    require(adopted.get_proc_addr != nullptr, "get_proc_addr");
+    require(adopted.enabled != nullptr, "enabled");
     if (adopted.api_version == 0) throw Error(kNoVersion);
     auto instance = std::make_unique<Instance>(adopted.get_proc_addr, adopted.instance,
                                                adopted.physical, adopted.api_version);
