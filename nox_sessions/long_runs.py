@@ -129,9 +129,10 @@ def nightly(session: nox.Session) -> None:
 
 @nox.session
 def sanitize(session: nox.Session) -> None:
-    """The tests of arm-runtime-cpp on a build with the address and undefined-behaviour sanitizers, inside Python."""
+    """The tests of arm-runtime-cpp under the sanitizers of addresses, undefined behaviour and threads, inside Python."""
     install(session, COMPILER, VULKAN)
     env, build = shared(session), RUNTIME / "build" / "sanitized"
+    run_pytest(env, [], RUNTIME / "tests" / "vgf" / "threads_under_sanitizer.py", workers="0")
     package, cmake = build / "package" / "arm_runtime", str(env.bin / "cmake")
     for step in (
         (
