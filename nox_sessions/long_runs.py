@@ -129,7 +129,7 @@ def nightly(session: nox.Session) -> None:
 
 @nox.session
 def sanitize(session: nox.Session) -> None:
-    """The tests of arm-runtime-cpp under the sanitizers of addresses, undefined behaviour and threads, inside Python."""
+    """The tests of arm-runtime-cpp under sanitizers of addresses and undefined behaviour, in Python; and of threads."""
     install(session, COMPILER, VULKAN)
     env, build = shared(session), RUNTIME / "build" / "sanitized"
     run_pytest(env, [], RUNTIME / "tests" / "vgf" / "threads_under_sanitizer.py", workers="0")
