@@ -454,6 +454,14 @@ def test_constants_may_have_any_name(name: str, tmp_path: Path) -> None:
     agreed(model(*nodes, inputs=ROWS, constants={name: weights(5), "i": [2, 0]}), tmp_path / "t.onnx")
 
 
+def test_a_number_may_be_stored_as_an_integer(tmp_path: Path) -> None:
+    """ONNX Runtime quantizes the number that a Pad writes."""
+    nodes = [N("DequantizeLinear", ["q", "s"], ["v"]), N("Pad", ["x", "p", "v"], ["y"])]
+    constants = {"q": np.array(3, np.int8), "s": np.array(0.5, np.float32), "p": np.array([1, 0])}
+    (tmp_path / "t.onnx").write_bytes(model(*nodes, inputs={"x": (1,)}, constants=constants).SerializeToString())
+    assert load_model(tmp_path / "t.onnx").module()(torch.ones(1))[0].tolist() == [1.5, 1.0]
+
+
 def test_a_size_of_0_is_no_open_one(tmp_path: Path) -> None:
     (tmp_path / "t.onnx").write_bytes(model(N("Relu", ["x"], ["y"]), inputs={"x": (0, 3)}).SerializeToString())
     assert load_model(tmp_path / "t.onnx").module()(torch.ones(0, 3))[0].shape == (0, 3)
@@ -564,7 +572,7 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
     ),
     "a constant of strings": (
         _with(lambda p: p.graph.initializer.append(helper.make_tensor("s", 8, [1], [b"a"]))),
-        "constant 's' has the type 8",
+        "constant 's' has the type STRING, which is not read; FLOAT, ",
     ),
     "a constant that lacks data": (
         _with(lambda p: p.graph.initializer[0].dims.append(2)),

@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -248,6 +249,7 @@ class FileModel(nn.Module):
             values[name] = torch.empty_like(start, device="meta")
         waiting = list(reversed(graph.nodes))
         taken = {*values, *(name for node in graph.nodes for name in node.outputs)}
+        unfolded: dict[str, Callable[[], Results]] = {}  # what is constant although its row does not fold
         while waiting:
             node = waiting.pop()
             row, inputs = rows[node.kind], [self._value(values, node, name) for name in node.inputs]
@@ -260,7 +262,7 @@ class FileModel(nn.Module):
                         values.update(expansion[1])
                         continue
                 numbers = {
-                    place: _numbers(inputs[place], node.inputs[place])
+                    place: _numbers(inputs[place], node.inputs[place], unfolded)
                     for place in row.numbers
                     if place < len(inputs) and inputs[place] is not None
                 }
@@ -270,6 +272,8 @@ class FileModel(nn.Module):
                 read = [None if place in numbers else value for place, value in enumerate(inputs)]
                 constant = row.folds and _all_known(read)
                 with torch.no_grad():
+                    if not row.folds and _all_known(read):
+                        unfolded[node.outputs[0]] = partial(operator, *read)
                     results = operator(*(read if constant else [v if v is None else v.to("meta") for v in read]))
             values.update(zip(node.outputs, results, strict=False))
             values[""] = None
@@ -392,7 +396,9 @@ def _scalars(inputs: Sequence[Tensor | None]) -> dict[int, Any]:
     }
 
 
-def _numbers(value: Tensor | None, name: str) -> Any:
+def _numbers(value: Tensor | None, name: str, unfolded: Mapping[str, Callable[[], Results]]) -> Any:
+    if name in unfolded:  # a constant behind DequantizeLinear
+        (value,) = unfolded[name]()
     assert value is not None
     if value.is_meta:
         raise Rejected(f"its operand {name!r} is computed while the model runs, and must be a constant")

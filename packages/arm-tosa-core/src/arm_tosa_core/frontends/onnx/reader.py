@@ -286,10 +286,18 @@ def torch_type(number: int) -> torch.dtype | None:
     return _TYPES.get(TensorProto.DataType.Name(number)) if number in TensorProto.DataType.values() else None
 
 
+def type_name(number: int) -> str:
+    """What ONNX calls a number of ``TensorProto.DataType``."""
+    from onnx import TensorProto
+
+    known = number in TensorProto.DataType.values()
+    return TensorProto.DataType.Name(number) if known else f"{number} of TensorProto.DataType"
+
+
 def _dtype(number: int, subject: str) -> torch.dtype:
     dtype = torch_type(number)
     if dtype is None:
-        raise UsageError(f"{subject} has the type {number} of TensorProto.DataType, which is not read")
+        raise UsageError(f"{subject} has the type {type_name(number)}, which is not read; {', '.join(_TYPES)} are")
     return dtype
 
 

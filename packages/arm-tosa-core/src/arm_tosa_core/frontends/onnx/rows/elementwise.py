@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...file_model import Expansion, FileNode
-from ..reader import torch_type
+from ..reader import torch_type, type_name
 from .table import ROWS, is_float, known, require
 
 UNARY: dict[str, Callable[[Tensor], Tensor]] = {
@@ -182,7 +182,7 @@ def clip(node: FileNode, x: Tensor, low: Any = None, high: Any = None) -> Tensor
 @ROWS.row("Cast")
 def cast(node: FileNode, x: Tensor) -> Tensor:
     dtype = torch_type(node["to"])
-    require(dtype, f"it casts to the type {node['to']} of TensorProto.DataType, which is not read")
+    require(dtype, f"it casts to the type {type_name(node['to'])}, which is not read")
     assert dtype is not None
     return x.to(dtype)
 
