@@ -111,13 +111,13 @@ def _smooth(node: FileNode, x: Tensor, factors: Sequence[float], sizes: Sequence
         places = "half_pixel" if all(new > 1 for _, new in changed) else places
     require(places in ("half_pixel", "align_corners"), f"its coordinate_transformation_mode is {places} for {mode}")
     require(not node.get("antialias", 0), "it has antialias")
-    if places == "align_corners":  # the sizes alone say where elements lie
-        return functional.interpolate(x, list(sizes[2:]), mode=modes[mode, rank], align_corners=True)
     exact = all(abs(n * f - s) < 1e-6 for n, f, s in zip(x.shape[2:], factors[2:], sizes[2:], strict=True))
     if exact:
-        return functional.interpolate(x, list(sizes[2:]), mode=modes[mode, rank])
+        corners = places == "align_corners"
+        return functional.interpolate(x, list(sizes[2:]), mode=modes[mode, rank], align_corners=corners)
     made = [floor(n * f) for n, f in zip(x.shape[2:], factors[2:], strict=True)]
     copied = any(f != 1.0 and n == s for n, f, s in zip(x.shape[2:], factors[2:], sizes[2:], strict=True))
-    fits = made == list(sizes[2:]) and not copied  # PyTorch's sizes, and no axis that it copies as it is
+    # PyTorch's sizes, no axis that it copies as it is, and no corners: of ONNX, those of a size that is not whole
+    fits = made == list(sizes[2:]) and not copied and places == "half_pixel"
     require(fits, f"its scales {factors[2:]} make no whole sizes of {list(x.shape[2:])}")
     return functional.interpolate(x, scale_factor=tuple(factors[2:]), mode=modes[mode, rank])
