@@ -50,6 +50,16 @@ def test_what_has_no_kernel_is_what_does_not_load(forward: Callable[..., Any], l
         load_method(program, "forward", "it")
 
 
+def test_a_convolution_over_three_axes_has_none() -> None:
+    """Such a program loads, and fails when it runs."""
+    net = Net(lambda net, x: torch.nn.functional.conv3d(x[:, None], torch.ones(1, 1, 1, 1, 1)))
+    with pytest.warns(MissingKernelWarning, match=r"aten::convolution\.out of more than 4 axes"):
+        lowered = lower(export(net, (X,)), "tosa-int")
+    method = load_method(load_program(read(lowered.buffer), "it"), "forward", "it")
+    with pytest.raises(RuntimeError, match="failed"):
+        method.execute([X])
+
+
 def test_explain_says_it_before_anything_is_compiled() -> None:
     program = export(Net(lambda net, x: torch.sort(x)[0]), (X,))
     report = explain(program, TosaCompileSpec("TOSA-1.0+INT"))

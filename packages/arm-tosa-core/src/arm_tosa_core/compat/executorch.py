@@ -143,10 +143,15 @@ def is_written(target: Any) -> bool:
     return not isinstance(target, HigherOrderOperator) or target in supported
 
 
-def missing_kernel(target: Any) -> str:
+#: The most axes of the first operand, where a kernel takes no more: what it refuses loads, and fails when it runs.
+MOST_AXES = {"aten::convolution.out": 4}
+
+
+def missing_kernel(target: Any, axes: int = 0) -> str:
     """ExecuTorch's name of an operator that stays on the CPU, if the runtime installed here has no such kernel.
 
-    Empty if it has one, or needs none. ExecuTorch makes copies of views, where there is such an operator.
+    Empty if it has one that takes a first operand of so many axes, or needs none. ExecuTorch makes copies of views,
+    where there is such an operator.
     Needs the same as ``_out_variant`` and ``registered_kernels``. Without it only loading a program tells.
     """
     from .torch import OpOverload, is_mutable, overload_named, schema_of
@@ -165,6 +170,8 @@ def missing_kernel(target: Any) -> str:
     schema = schema_of(_out_variant(overload) or overload)  # sizes are read by kernels without an out variant
     name = f"{schema.name}.{schema.overload_name}".rstrip(".")
     kernels = registered_kernels()
+    if axes > MOST_AXES.get(name, axes):
+        return name
     return "" if not kernels or name in kernels or view in default_decompositions() else name
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.table import Table
+from torch import Tensor
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..compat.executorch import missing_kernel
+from ..compat.executorch import MOST_AXES, missing_kernel
 from ..lowering.analysis_result import CONSTANT, Analysis
 from ..lowering.exported_program import (
     is_dequantize,
@@ -121,7 +122,7 @@ class Report:
             elif edge:
                 report.edges += 1
             elif row.target != "getitem":
-                row = replace(row, kernel=missing_kernel(node.target))
+                row = replace(row, kernel=missing_kernel(node.target, _axes(node)))
                 why = analysis.rejected.get(node)
                 report.rejected.append(replace(row, reason=why.reason, fix=why.fix) if why else row)
         return report
@@ -152,12 +153,13 @@ class Report:
         rows = [row for row in self.rejected if row.kernel]
         if not rows:
             return ""
-        kernels = ", ".join(dict.fromkeys(row.kernel for row in rows))
+        more = {name: f" of more than {axes} axes" for name, axes in MOST_AXES.items()}
+        kernels = ", ".join(dict.fromkeys(row.kernel + more.get(row.kernel, "") for row in rows))
         places = (f"{row.target}{f' at {row.source}' if row.source else ''} ({row.reason})" for row in rows)
         return (
-            f"the program does not load in the ExecuTorch installed here, which has no kernel for {kernels}. Not "
-            f"delegated: {'; '.join(dict.fromkeys(places))}. Change the model, or load the program in a runtime that "
-            "registers such a kernel"
+            f"the program does not load or run in the ExecuTorch installed here, which has no kernel for {kernels}. "
+            f"Not delegated: {'; '.join(dict.fromkeys(places))}. Change the model, or load the program in a "
+            "runtime that registers such a kernel"
         )
 
     def with_kernels_of(self, used: Collection[str]) -> Report:
@@ -221,3 +223,10 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """This report as JSON values; ``foreign.record`` is the inverse."""
         return asdict(self)
+
+
+def _axes(node: Node) -> int:
+    """How many axes the first operand of an operator has."""
+    first = next(iter(node.all_input_nodes), None)
+    value = first.meta.get("val") if first is not None else None
+    return value.dim() if isinstance(value, Tensor) else 0
