@@ -153,6 +153,8 @@ BAD_MODELS = {
     "syntax.py:make": "failed at line 2: SyntaxError",
     "none.py:make": "cannot read none.py: no such file",
     "none.pt2": "cannot read none.pt2: no such file",
+    "none.pte": "cannot read none.pte: no such file",
+    "folder.pt2": "cannot read folder.pt2: it is a folder",
     "fake.pt2": "fake.pt2 is not a file of torch.export.save: save torch.export.export(module.eval(), inputs)",
     "pickle.pt2": "pickle.pt2 was written by torch.save: it is a state_dict, or a pickled module",
     "script.pt2": "script.pt2 is TorchScript, of torch.jit.save, and no exported program",
@@ -167,6 +169,7 @@ BAD_MODELS = {
 @pytest.mark.parametrize("model", BAD_MODELS)
 def test_a_bad_model_says_why(folder: Path, model: str) -> None:
     (folder / "syntax.py").write_text("import torch\ndef make(:\n")
+    (folder / "folder.pt2").mkdir(exist_ok=True)
     (folder / "fake.pt2").write_bytes(b"nothing of the kind")
     torch.save({"weight": torch.ones(3)}, folder / "pickle.pt2")
     for name, members in (

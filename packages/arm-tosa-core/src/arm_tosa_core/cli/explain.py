@@ -16,7 +16,7 @@ from ..plugin.target import Step, Target
 from ..support.errors import UsageError
 from .compiled_delegates import data_of, table_of
 from .files import read
-from .model import PROGRAMS, load_program
+from .model import PROGRAMS, load_program, require_file
 from .options import Calibration, InputShapes, InputValues, Options, Quantize, Trust, parse_options
 from .quantize import hint, prepare
 from .report import Result, say, table
@@ -90,6 +90,7 @@ def target_of(file: Path) -> Target | None:
     if file.suffix in ("", ".pt2", ".tosa") or file.suffix.startswith(".py"):
         return None  # without loading a plugin
     if file.suffix == ".pte":
+        require_file(file)
         raise UsageError(
             f"{file} is a compiled program: explain the model, or write its payloads to files with "
             f"`arm-tosa extract {file} -o FOLDER` and explain those"

@@ -146,9 +146,18 @@ def load_function(text: str, option: str) -> Callable[..., Any]:
     return lambda *args: _user_code(path, text, lambda: loaded(*args))
 
 
-def _load_pt2(path: Path, trust: bool) -> ExportedProgram:
+def require_file(path: Path) -> None:
+    """Does nothing where there is such a file.
+
+    Raises:
+        UsageError: there is none.
+    """
     if not path.is_file():
-        raise UsageError(f"cannot read {path}: no such file")
+        raise UsageError(f"cannot read {path}: {'it is a folder' if path.is_dir() else 'no such file'}")
+
+
+def _load_pt2(path: Path, trust: bool) -> ExportedProgram:
+    require_file(path)
     data = read(path)
     if why := why_no_program(data):
         raise UsageError(f"{path} {why}")
@@ -219,8 +228,7 @@ def _function(path: Path, name: str) -> Any:
 
 
 def _import(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise UsageError(f"cannot read {path}: no such file")
+    require_file(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None  # the suffix is .py
     module = importlib.util.module_from_spec(spec)
