@@ -10,7 +10,7 @@ NAME = re.compile(r"\bv\d+\b|\bx\d+\b")
 #: How integers are made of a float model.
 CONFIGS = {"int8": "get_symmetric_quantization_config()", "int16x8": "get_symmetric_a16w8_quantization_config()"}
 #: Targets whose delegates ExecuTorch's runtime has on this machine; of others the delegates run in Python.
-RUNTIME = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-256", "vgf")
+RUNTIME = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-256", "vgf", "cortex-m55")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Way:
 
 
 _SCHEMES = {
-    **dict.fromkeys(RUNTIME[:3], ("int8", "int16x8")),
+    **dict.fromkeys((*RUNTIME[:3], "cortex-m55"), ("int8", "int16x8")),
     **dict.fromkeys(("vgf", "tosa"), ("float", "int8", "int16x8")),
     "acme": ("int8",),
 }
@@ -184,9 +184,7 @@ class Program:
             "export": self.export(),
             "quantize": f'spec = compile_spec_of("{way.target}")\n{self.quantize(way)}'.rstrip(),
             "lower": self.lowered(way),
-            "load": 'method = Runtime.get().load_program(buffer).load_method("forward")'
-            if way.target in RUNTIME
-            else "method = Interpreted(edge, spec)",
+            "load": _load(way.target),
         }
 
     def alone(self, way: Way) -> str:
@@ -194,6 +192,14 @@ class Program:
         steps = self.steps(way)
         calls = "for call in [example, inputs()]:\n    print(method.execute(list(call)), model(*call))"
         return "\n".join([*(imports(way),), *steps.values(), calls, ""])
+
+
+def _load(target: str) -> str:
+    if target not in RUNTIME:
+        return "method = Interpreted(edge, spec)"
+    if target == "cortex-m55":  # whose delegates are compiled for this machine when they are loaded
+        return 'method = load_method(load_program(read(buffer), "program"), "forward", "program")'
+    return 'method = Runtime.get().load_program(buffer).load_method("forward")'
 
 
 def imports(way: Way) -> str:
@@ -210,7 +216,10 @@ def imports(way: Way) -> str:
         lines += ["from executorch.exir import to_edge_transform_and_lower"]
     elif way.target in RUNTIME:
         lines += ["from arm_tosa_core import lower"]
-    if way.target in RUNTIME:
+    if way.target == "cortex-m55":
+        lines += ["from arm_tosa_core.exir.pte import read"]
+        lines += ["from arm_tosa_core.exir.pte_runtime import load_method, load_program"]
+    elif way.target in RUNTIME:
         lines += ["import arm_runtime, executorch.kernels.quantized", "from executorch.runtime import Runtime"]
     else:
         lines += ["from arm_tosa_core.flow.edge import lower_to_edge"] if way.flow == "lower" else []
