@@ -144,7 +144,10 @@ class Replays {
         commands_ = std::move(made);
     }
 
-    void forget(uint32_t frame) { is_recorded_[2 * frame] = is_recorded_[2 * frame + 1] = false; }
+    void forget(uint32_t frame) {
+        const size_t first = size_t{2} * frame;
+        is_recorded_[first] = is_recorded_[first + 1] = false;
+    }
     void forget_all() { std::fill(is_recorded_.begin(), is_recorded_.end(), false); }
 
     /// The commands of a frame, which `record` records where there are none.
