@@ -18,7 +18,7 @@ namespace {
 /// the many threads of a GPU have kernels of their own, without which a library does.
 constexpr int64_t kMaxThreads[] = {128, 1024};
 
-std::vector<char> content(const char* file) {
+std::vector<char> content(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     if (!stream) throw Error("it cannot be read");
     return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
@@ -36,7 +36,7 @@ ResourceSlots places_of(const Program& program) {
     return slots;
 }
 
-void add_kernels(const char* file, std::set<std::string>& kernels) {
+void add_kernels(const std::string& file, std::set<std::string>& kernels) {
     const std::vector<char> data = content(file);
     const ParsedFile vgf = read_file(data.data(), data.size());
     for (size_t i = 0; i < vgf.program.segments.size(); ++i) {
@@ -56,13 +56,14 @@ void add_kernels(const char* file, std::set<std::string>& kernels) {
 }  // namespace
 }  // namespace arm_runtime::vgf
 
-int main(int count, char** files) {
+int main(int count, char** given) {
+    const std::vector<std::string> files(given + 1, given + count);
     std::set<std::string> kernels;
-    for (int i = 1; i < count; ++i) {
+    for (const std::string& file : files) {
         try {
-            arm_runtime::vgf::add_kernels(files[i], kernels);
+            arm_runtime::vgf::add_kernels(file, kernels);
         } catch (const std::exception& error) {
-            std::fprintf(stderr, "%s: %s\n", files[i], error.what());
+            std::fprintf(stderr, "%s: %s\n", file.c_str(), error.what());
             return 1;
         }
     }
