@@ -142,8 +142,8 @@ class _Drawing:
             statement = self._statement(row)
         except NothingFits:
             return
-        if self.special and ".to(torch.int" in statement.text and not all(self._finite(n) for n in statement.reads()):
-            return  # C and PyTorch leave open which integers these are
+        if self.special and ".to(torch.int" in statement.text:
+            return  # C and PyTorch leave open which integer an infinity becomes
         made = [dict(values) for values in self.values]
         scope = {"torch": torch, "nn": nn, "F": functional, "self": self.module}
         try:
@@ -164,9 +164,6 @@ class _Drawing:
             self.statements.append(statement)
             self.values = made
             self.number += 2
-
-    def _finite(self, name: str) -> bool:
-        return all(bool(torch.isfinite(values[name]).all()) for values in self.values)
 
     def _statement(self, row: Row) -> Statement:
         draws = self.random

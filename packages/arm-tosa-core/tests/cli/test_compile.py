@@ -196,6 +196,7 @@ BAD_COMPILES = {
         "cannot make the folder models.py/x: ",
     ),
     "a folder": (["--target", "tosa", "-o", "full.pte"], "cannot write full.pte: it is a folder"),
+    "a recipe": (["--target", "tosa", "-o", "x.pte", "--quantize", "r.toml"], "--calibration DATA --recipe r.toml"),
     "unknown quantization": (["--target", "tosa", "-o", "x.pte", "--quantize", "int7"], "valid: int8, int16x8"),
     "float target": (["--target", "tosa-fp", "-o", "x.pte", "--quantize", "int8"], "needs the INT profile"),
     "calibration alone": (["--target", "tosa", "-o", "x.pte", "--calibration", "c.npz"], "is for --quantize"),

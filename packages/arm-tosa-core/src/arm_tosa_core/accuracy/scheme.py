@@ -9,7 +9,7 @@ graph) are the exceptions. A scheme is ``int8``, ``int16x8``, ``int8x4`` (weight
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,16 @@ def _configs() -> dict[str, Callable[[], QuantizationConfig | None]]:
 SCHEMES = ("int8", "int16x8", "int8x4", "float")
 #: Other names that the field has for them: activations and weights by their bits.
 ALIASES = {"a8w8": "int8", "a16w8": "int16x8", "a8w4": "int8x4"}
+
+
+def unknown_scheme(name: str, valid: Sequence[str]) -> UsageError:
+    """The error for what is none of the names of schemes, nor a file of ``arm-tosa accuracy``."""
+    if name.endswith(".toml"):
+        return UsageError(
+            f"{name} is no scheme; if it is a recipe, `arm-tosa quantize MODEL --calibration DATA --recipe {name} "
+            "-o model.pt2` makes the quantized model, which every command takes as it is"
+        )
+    return UsageError(f"unknown quantization {name!r}; valid: {', '.join(valid)}, or a .json file")
 
 
 @dataclass(frozen=True)

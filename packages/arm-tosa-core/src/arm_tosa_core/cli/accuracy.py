@@ -109,9 +109,11 @@ def accuracy(
     spec = compile_spec_for(plugins.target(target), parse_options(option))
     if not spec.tosa_spec.support_integer():
         raise UsageError(f"target {target!r} takes {spec.tosa_spec}, which has no integers to quantize to")
-    from ..accuracy.scheme import ALIASES, Scheme, read_scheme
+    from ..accuracy.scheme import ALIASES, SCHEMES, Scheme, read_scheme, unknown_scheme
     from ..lowering.exported_program import is_quantized
 
+    if not scheme.endswith(".json") and scheme not in (*SCHEMES, *ALIASES):
+        raise unknown_scheme(scheme, (*SCHEMES, *ALIASES))
     chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(ALIASES.get(scheme, scheme))
     if evaluate.suffix == TEXT:
         if metric not in (None, PERPLEXITY) or budget is not None or max_drop is not None or output is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..accuracy.scheme import ALIASES
+from ..accuracy.scheme import ALIASES, unknown_scheme
 from ..support.errors import UsageError
 from .calibration import samples
 from .progress import progress
@@ -67,7 +67,7 @@ def prepare(
         return Prepared(program, program)
     quantization = ALIASES.get(quantization, quantization)
     if quantization not in QUANTIZATIONS and not quantization.endswith(".json"):
-        raise UsageError(f"unknown quantization {quantization!r}; valid: {', '.join(QUANTIZATIONS)}, or a .json file")
+        raise unknown_scheme(quantization, QUANTIZATIONS)
     if not spec.tosa_spec.support_integer():
         raise UsageError(f"--quantize {quantization} needs the INT profile, which the target's {spec.tosa_spec} lacks")
     if quantization == "int16x8" and not spec.tosa_spec.support_extension("int16"):

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..accuracy.scheme import ALIASES, SCHEMES
+from ..accuracy.scheme import ALIASES, SCHEMES, unknown_scheme
 from ..exir.target_options import option_names, spec_of_name, target_of_name
 from ..plugin import entry_points as plugins
 from ..plugin.chip import Chip
@@ -138,8 +138,7 @@ def schemes_named(names: Sequence[str]) -> list[str]:
             if not Path(scheme).is_file():
                 raise UsageError(f"cannot read {scheme}: no such file")
         elif scheme not in (*SCHEMES, AS_IS):
-            valid = ", ".join((*SCHEMES, *ALIASES, AS_IS))
-            raise UsageError(f"unknown quantization {scheme!r}; valid: {valid}, or a .json file")
+            raise unknown_scheme(scheme, (*SCHEMES, *ALIASES, AS_IS))
     return list(dict.fromkeys(schemes))
 
 
