@@ -280,7 +280,7 @@ def test_what_the_targets_compiler_says_is_reported(
     plain, full = run(*arguments).stdout, run(*arguments, "--details").stdout
     assert re.search(r"cycles, estimated by the rival +. 12,345 +", plain)
     assert re.search(r"time, estimated +. 0.100 ms at 123.45 MHz.*\n.* 10,000.0 at 123.45 MHz", plain)
-    assert re.search(r"DRAM traffic, estimated by the rival +. 1.0 KiB read, 0.5 KiB written", plain)
+    assert re.search(r"DRAM traffic, estimated by the rival +. 1.0 KiB read, 512 B written", plain)
     assert "note: no power\n" in run(*arguments).stderr
     assert re.search(r"SRAM +. 1.5 KiB", plain) and "flash" not in plain and "buffer" not in plain
     assert re.search(r"buffer .* 1,512 ", full) and re.search(r"sum .* 1,536 ", full)

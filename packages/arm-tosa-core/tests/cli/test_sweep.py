@@ -78,7 +78,7 @@ def test_compare_is_one_table(net: Path, acme: Callable[..., None], monkeypatch:
     assert int8["sqnr_db"] > 20 and float32["sqnr_db"] is None
     assert float32["metric"] == float32["float_metric"] and float32["drop"] == 0
     text = run(*words).stdout
-    assert re.search(r"acme .* int8 .* 2.000 ms .* 1.5 KiB .* 2.0 KiB .* 4.0 KiB read, 0.5 KiB", text)
+    assert re.search(r"acme .* int8 .* 2.000 ms .* 1.5 KiB .* 2.0 KiB .* 4.0 KiB read, 512 B", text)
     assert "metric" not in text
     notes = ["acme: latency and DRAM are estimated by the rival", "acme: no power"]
     assert all(text.count(note) == 1 and note in Path("page.html").read_text() for note in notes)

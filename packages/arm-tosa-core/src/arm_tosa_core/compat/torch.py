@@ -142,7 +142,8 @@ def decomposition_of(target: Any) -> Callable[..., Any] | None:
 def keeping_sizes(fakes: Sequence[Any]) -> AbstractContextManager[Any]:
     """While operators are traced on fake tensors: sizes that vary stay symbols where a number is wanted.
 
-    Otherwise the first ``clamp`` with such a size fixes it to that of the example, for all that is traced behind it.
+    Needs ``detect_fake_mode`` and ``ShapeEnv.suppress_guards``. Without it the first ``clamp`` with such a size fixes it
+    to that of the example, for all that is traced behind it.
     """
     mode = detect_fake_mode(fakes)
     return nullcontext() if mode is None or mode.shape_env is None else mode.shape_env.suppress_guards()
