@@ -142,8 +142,8 @@ def decomposition_of(target: Any) -> Callable[..., Any] | None:
 def keeping_sizes(fakes: Sequence[Any]) -> AbstractContextManager[Any]:
     """While operators are traced on fake tensors: sizes that vary stay symbols where a number is wanted.
 
-    Needs ``detect_fake_mode`` and ``ShapeEnv.suppress_guards``. Without it the first ``clamp`` with such a size fixes it
-    to that of the example, for all that is traced behind it.
+    Needs ``detect_fake_mode`` and ``ShapeEnv.suppress_guards``. Without it the first ``clamp`` with such a size fixes
+    it to that of the example, for all that is traced behind it.
     """
     mode = detect_fake_mode(fakes)
     return nullcontext() if mode is None or mode.shape_env is None else mode.shape_env.suppress_guards()
@@ -160,7 +160,8 @@ def storage_of(tensor: torch.Tensor) -> int:
 def module_of_any_size(program: ExportedProgram) -> torch.fx.GraphModule:
     """The module of a program, which does not ask whether its inputs have the sizes that it was exported with.
 
-    Needs ``Module._forward_pre_hooks``, where PyTorch 2.13 has that question beside ``check_guards``.
+    Needs ``Module._forward_pre_hooks``, where PyTorch 2.13 has that question beside ``check_guards``. Without it a
+    program of one size refuses others.
     """
     module = program.module(check_guards=False)
     module._forward_pre_hooks.clear()
