@@ -412,7 +412,7 @@ def test_formats_that_are_not_written_are_refused(vgf: Any, frame: Frame, tmp_pa
         words = ("images", "a.vgf", R32F, target, "last", "x", "y")
         return frame(tmp_path, *words, f"masked={masked}", told="")
 
-    assert f"images of VkFormat {D32} are not written; these are: R8_UNORM" in said(D32)
+    assert f"images of VkFormat {D32} are not written; of float32, these are: R8_UNORM" in said(D32)
     feature = "shaderStorageImageWriteWithoutFormat"
     assert f"images of R16_SFLOAT are written with the feature {feature}, which" in said(R16F, feature)
     assert (tmp_path / "y").exists() is False and said(R32F, feature) == ""
