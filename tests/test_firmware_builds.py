@@ -94,13 +94,19 @@ def test_building_prints_a_bound_of_the_stack(without_npu: tuple[Path, str]) -> 
     firmware, said = without_npu
     bounds = {name: int(size) for name, size in re.findall(r"Stack of (\w+)_run: at most (\d+) bytes", said)}
     objects = firmware / "build" / "CMakeFiles" / "models.dir"
+    # A function of processor/ calls others of its file.
+    called = [
+        sum(int(line.split("\t")[1]) for line in file.read_text().splitlines())
+        for file in (objects / "processor").glob("*.su")
+    ]
+    assert called
     for name in ("net", "words"):
         lines = [line.split("\t") for line in (objects / "models" / f"{name}.c.su").read_text().splitlines()]
         sizes = {where.rpartition(":")[2]: int(size) for where, size, kind in lines if kind == "static"}
         assert len(sizes) == len(lines)
         run = sizes.pop(f"{name}_run")
         del sizes[f"{name}_init"]
-        assert bounds[name] == run + max(sizes.values(), default=0) and 0 < bounds[name] < 512
+        assert bounds[name] == run + max([*sizes.values(), *called]) and 0 < bounds[name] < 512
 
 
 def test_building_prints_the_code_of_operators_on_the_processor(without_npu: tuple[Path, str]) -> None:
@@ -109,7 +115,7 @@ def test_building_prints_the_code_of_operators_on_the_processor(without_npu: tup
     ((whole, kernels, listed),) = re.findall(r"Code of words\.c: (\d+) bytes, of which .* take (\d+), (.*)", said)
     sizes = {name: int(size) for name, size in (each.split() for each in listed.split(", "))}
     names = re.findall(r"TOSA_KERNEL static \w+ (\w+)\(", (firmware / "models" / "words.c").read_text())
-    assert sizes.keys() == set(names) and len(names) > 2 and min(sizes.values()) > 4
+    assert sizes.keys() == set(names) and names and min(sizes.values()) > 4
     assert sum(sizes.values()) == int(kernels) < int(whole)
     # GCC calls what it adapted to its callers gather_kernel0.constprop.0
     linked = {name.partition(".")[0]: size for name, size in sizes_of(firmware).items()}

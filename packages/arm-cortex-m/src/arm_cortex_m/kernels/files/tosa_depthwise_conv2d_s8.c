@@ -407,8 +407,8 @@ void tosa_depthwise_conv2d_s8(const struct tosa_depthwise_conv2d_s8 *conv, int8_
     const size_t kernel_height = (size_t)window->kernel_height, kernel_width = (size_t)window->kernel_width;
     const int32_t lines = (window->kernel_height - 1) * window->dilation_y + 1;
     const int32_t beside = (window->kernel_width - 1) * window->dilation_x;
-    const size_t width = (size_t)((window->out_width - 1) * window->stride_x + beside + 1);
-    const size_t line = width * rounded(channels);
+    const int32_t across = (window->out_width - 1) * window->stride_x + beside + 1;
+    const size_t width = (size_t)across, line = width * rounded(channels);
     number **const taps = (number **)scratch;
     number *const ring = (number *)(void *)((uint8_t *)scratch + kernel_height * kernel_width * 8u);
 

@@ -70,10 +70,12 @@ static inline void sum_four(int64_t sums[4], const int16_t *a, const int16_t *b,
     }
 #endif
     for (; depth != 0u; depth--) {
-        ac += *a * *c;
-        ad += *a++ * *d;
-        bc += *b * *c++;
-        bd += *b++ * *d++;
+        const int32_t product_ac = *a * *c, product_ad = *a++ * *d, product_bc = *b * *c++, product_bd = *b++ * *d++;
+
+        ac += product_ac;
+        ad += product_ad;
+        bc += product_bc;
+        bd += product_bd;
     }
 #endif
     sums[0] = ac;
