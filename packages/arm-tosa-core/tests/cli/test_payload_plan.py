@@ -45,4 +45,5 @@ WRONG = {
 def test_what_has_no_plan_says_why(acme: Callable[..., None], case: str) -> None:
     arguments, message = WRONG[case]
     acme(suffix=".acme", plan=None if case == "no plan" else plan)
+    Path("a.pte").write_bytes(b"")
     assert message in error("explain", *arguments)
