@@ -25,7 +25,7 @@ def private_parts(source: str) -> list[str]:
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.Attribute):
-            names = [dotted] if (dotted := ast.unparse(node)).startswith("torch.") else []
+            names = [dotted] if (dotted := _dotted(node)).startswith("torch.") else []
             if node.attr in ATTRIBUTES:
                 found.append((node.lineno, node.attr))
         elif isinstance(node, ast.keyword) and node.arg in {"_annotated", "_check_ir_validity"}:
@@ -36,6 +36,15 @@ def private_parts(source: str) -> list[str]:
             if library in LIBRARIES and private and not name.startswith(OPERATORS):
                 found.append((node.lineno, name))
     return [f"{line}: {name}" for line, name in sorted(set(found))]
+
+
+def _dotted(node: ast.expr) -> str:
+    """A name with its attributes, such as ``torch._C.x``; of what is no name, the attributes behind it."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id if isinstance(node, ast.Name) else "", *reversed(parts)])
 
 
 def sources() -> list[Path]:
