@@ -15,6 +15,15 @@ from onnx.reference import ReferenceEvaluator
 from arm_tosa_core.frontends.file_model import FileModel
 from arm_tosa_core.frontends.onnx import ROWS, read
 
+#: Random numbers, the same in each process.
+R = np.random.default_rng(0)
+#: An input of four channels.
+IMAGE = {"x": (1, 4, 9, 11)}
+
+
+def weights(*shape: int) -> np.ndarray[Any, Any]:
+    return R.standard_normal(shape).astype(np.float32)
+
 
 def model(
     *nodes: onnx.NodeProto,
