@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
@@ -235,6 +236,11 @@ def test_what_is_imported_is_declared(package: str) -> None:
         # A module in several distributions (namespace packages) is declared if one of them is.
         found = {_name(name) for name in providers.get(top, [])}
         assert found & allowed, f"{file.relative_to(ROOT)} imports {module}, of {found or 'no distribution'}"
+
+
+def test_executorch_reads_its_operators_by_the_parser_in_c() -> None:
+    """A second of every command: nothing imports the parser by its name, and ExecuTorch asks for none in particular."""
+    assert YAML(typ="safe").Parser.__module__ != "ruamel.yaml.parser"
 
 
 @with_the_runtime

@@ -218,12 +218,15 @@ def lower(
     constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
     if options.etrecord is not None:
         require_writable(options.etrecord)
-    with without_import_messages():
-        from .devtools import Record
-        from .edge import methods_to_edge  # late: importing ExecuTorch takes longer than reading the cache
+    with without_import_messages():  # late: importing ExecuTorch takes longer than reading the cache
+        from .edge import methods_to_edge
 
+        record = None
+        if options.etrecord is not None:
+            from .devtools import Record
+
+            record = Record()
     with without_collection(), without_torch_warnings(), alone_in(spec.get_intermediate_path()):
-        record = None if options.etrecord is None else Record()
         edge, reports = methods_to_edge(
             programs,
             spec,
