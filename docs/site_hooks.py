@@ -1,4 +1,5 @@
-"""What mkdocs does besides: it writes parts of pages, adds ``SECURITY.md`` and keeps notes out of the search.
+"""What mkdocs does besides: it writes parts of pages, adds ``SECURITY.md`` and the gallery's data, and keeps notes out
+of the search.
 
 Commands come from the typer application, operators by target from the cases of the conformance kit, chips from their
 files. A page marks the place with a comment such as ``<!-- arm-tosa: commands -->``.
@@ -8,11 +9,14 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
 
 PACKAGES = Path(__file__).parents[1] / "packages"
+#: The data of the page ``gallery.md``, in the site.
+GALLERY = "javascripts/gallery_data.js"
 #: Columns of the table of operators: the head, a scheme, whether the target computes in float too, and its refusals.
 _COLUMNS = (
     ("VGF, float", "fp32", True, "arm-vgf/tests/refusals/vgf.txt"),
@@ -29,7 +33,17 @@ def on_files(files: Any, *, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     files.append(File.generated(config, "security.md", content=(PACKAGES.parent / "SECURITY.md").read_text()))
+    files.append(File.generated(config, GALLERY, content=gallery()))
     return files
+
+
+def gallery() -> str:
+    """The data of the page ``gallery.md``, from the rows of benchmarks."""
+    sys.path.append(str(PACKAGES.parent))  # benchmarks is no package that is installed
+    from benchmarks.gallery import script
+    from benchmarks.results import RESULTS, read
+
+    return script(read(RESULTS))
 
 
 def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:

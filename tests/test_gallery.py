@@ -1,0 +1,132 @@
+"""The gallery's data are the committed rows, and its script filters, sorts and pairs them."""
+
+from __future__ import annotations
+
+import configparser
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arm_ethosu.accelerators import DEFAULTS
+from test_benchmarks import ROWS
+from test_readme import ROOT
+
+sys.path.append(str(ROOT))  # benchmarks is no package that is installed
+
+from benchmarks import gallery
+from benchmarks.gallery_networks import TASK_OF, TASKS
+from benchmarks.registry import NETWORKS
+
+CELLS = gallery.cells(ROWS)
+SCRIPT = ROOT / "docs" / "javascripts" / "gallery.js"
+
+
+def test_each_figure_is_one_of_the_newest_row() -> None:
+    """Each cell has a row of its commit and date, with its figures, and no newer row of the same case has cycles."""
+    for cell in CELLS:
+        name = cell.network.partition(", ")[0]
+        near = [row for row in ROWS if name in row.case.values() and row.side == "ours"]
+        near = [row for row in near if row.case.get("context", "") in cell.network]
+        of_run = [row for row in near if (row.commit, row.date) == (cell.commit, cell.date)]
+        known = {round(float(v), 4) for row in of_run for v in row.metrics.values() if isinstance(v, int | float)}
+        for key in ("count", "sram_kib", "kept", "left"):
+            assert getattr(cell, key) is None or getattr(cell, key) in known, (cell, key)
+        if cell.target.startswith("ethos-u"):
+            same = [r for r in near if r.case.get("target") == cell.target and r.benchmark in gallery.SOURCES]
+            same = [r for r in same if r.case.get("scheme", "int8") in _schemes(cell.scheme)]
+            assert cell.date == max(r.date for r in same if gallery.SOURCES[r.benchmark].needs in r.metrics), cell
+
+
+def _schemes(shown: str) -> Sequence[str]:
+    return {"int8": ("int8", "a8w8"), "int16x8": ("a16w8",)}[shown]
+
+
+def test_a_newer_row_replaces_the_cell() -> None:
+    old = next(
+        row for row in ROWS if row.benchmark == "ethosu_peers" and row.side == "ours" and "cycles" in row.metrics
+    )
+    new = replace(old, metrics={"cycles": 5e5, "left": 0}, date="2099-01-01T00:00:00", commit="abcdef0")
+    found = gallery.cells([new, *ROWS])
+    assert len(found) == len(CELLS)
+    (cell,) = [cell for cell in found if cell.commit == "abcdef0"]
+    assert (cell.network, cell.target, cell.count) == (old.case["network"], old.case["target"], 5e5)
+    assert cell.ms == 1.0 and cell.sram_kib is None
+
+
+def test_the_site_has_the_data_where_the_page_looks() -> None:
+    spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs" / "site_hooks.py")
+    assert spec and spec.loader
+    hooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    assert hooks.gallery() == gallery.script(ROWS)
+    text = (ROOT / "docs" / "gallery.md").read_text()
+    wanted = re.findall(r'(?:src|href)="([^"]+)"', text)
+    assert hooks.GALLERY in wanted
+    assert all((ROOT / "docs" / file).is_file() for file in wanted if file != hooks.GALLERY)
+    (place,) = re.findall(r'getElementById\("([^"]+)"\)', SCRIPT.read_text())
+    assert text.count(f'id="{place}"') == 1
+
+
+def test_networks_of_eight_tasks() -> None:
+    assert len(TASKS) == 8 and sum(map(len, TASKS.values())) == len(TASK_OF), "a network is of one task"
+    assert set(NETWORKS) <= set(TASK_OF)
+    names = {cell.network.partition(", ")[0] for cell in CELLS}
+    assert len(names) >= 60 and {TASK_OF[name] for name in names} == set(TASKS)
+    assert names.isdisjoint(gallery.unmeasured(CELLS)) and names | set(gallery.unmeasured(CELLS)) == set(TASK_OF)
+
+
+def test_clocks_are_velas() -> None:
+    spec = importlib.util.find_spec("ethosu.vela")
+    assert spec and spec.origin
+    ini = configparser.ConfigParser()
+    assert ini.read(Path(spec.origin).parents[1] / "config_files" / "Arm" / "vela.ini")
+    for family, defaults in DEFAULTS.items():
+        assert float(ini[f"System_Config.{defaults.system_config}"]["core_clock"]) == gallery.CLOCKS[family] * 1e6
+
+
+@pytest.mark.parametrize("benchmark", gallery.SOURCES)
+def test_commands_of_cells_exist(benchmark: str) -> None:
+    command = gallery.SOURCES[benchmark].command
+    module = "llm/large" if benchmark == "llm_large" else benchmark
+    sources = [*(ROOT / "benchmarks").glob(f"{module}.py"), ROOT / "benchmarks" / module / "__main__.py"]
+    assert f"benchmarks.{module.replace('/', '.')}" in command or f"nox -s bench-{benchmark}" in command
+    for option in re.findall(r" (--\w+)", command):
+        assert f'"{option}"' in sources[0].read_text(), option
+
+
+def test_the_script_filters_sorts_and_pairs() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    asked = {
+        "some": "cells.filter(c => g.matches(c, {task: 'vision', target: 'ethos-u85-256', text: 'MobileNet int8'}))",
+        "least": "g.ordered(cells.filter(c => c.target === 'ethos-u55-128'), 'sram_kib', false)",
+        "most": "g.ordered(cells.filter(c => c.target === 'ethos-u55-128'), 'sram_kib', true)",
+        "pairs": "g.sideBySide(cells, 'mobilenet_v2', 'resnet8')",
+        "targets": "g.choices(cells, 'target')",
+        "shown": "[g.shown(undefined, 1), g.shown(1234567, 0), g.shown(0.00164, 3), g.shown(0, 1), g.shown(2.5, 3)]",
+    }
+    program = f"const g = require({json.dumps(str(SCRIPT))});\n{gallery.script(ROWS)}const cells = GALLERY.cells;"
+    program += f"console.log(JSON.stringify({{{', '.join(f'{key}: {text}' for key, text in asked.items())}}}));"
+    done = subprocess.run([node, "-"], input=program, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    names = {cell["network"] for cell in found["some"]}
+    assert names == {"mobilenet_v1_025", "mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large"}
+    here = sorted(c.sram_kib for c in CELLS if c.target == "ethos-u55-128" and c.sram_kib is not None)
+    lacking = sum(c.target == "ethos-u55-128" and c.sram_kib is None for c in CELLS)
+    for order, wanted in (("least", here), ("most", here[::-1])):
+        assert [cell.get("sram_kib") for cell in found[order]] == wanted + [None] * lacking
+    assert len(found["pairs"]) >= 11
+    assert all(a["target"] == b["target"] and a["scheme"] == b["scheme"] for a, b in found["pairs"])
+    assert {(a["network"], b["network"]) for a, b in found["pairs"]} == {("mobilenet_v2", "resnet8")}
+    assert found["targets"].index("ethos-u55-64") < found["targets"].index("ethos-u55-128")
+    assert found["shown"] == ["–", "1,234,567", "0.00164", "0.0", "2.500"]
