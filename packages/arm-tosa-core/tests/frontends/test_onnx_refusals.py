@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,8 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
     "data at an absolute path": (_external("/etc/passwd"), "would lie outside of the folder"),
     "data that is not there": (_external("weights"), "cannot be read: No such file"),
     "data that is too short": (_external("net.onnx", length="288", offset="9999"), "has 288 bytes in .*, which has 0"),
+    "data that says it is larger than memory": (_external("net.onnx", length=str(2**62)), f"has {2**62} bytes in"),
+    "data in a pipe": (_external("pipe"), "has its data in .*pipe, which is no file"),
     "data at no place": (_external("net.onnx", offset="x"), "is no place"),
     "data before the file": (_external("net.onnx", offset="-1"), "is no place|cannot be read"),
     "a mean of integers": (
@@ -145,6 +148,7 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_refusal_names_the_operator_and_the_reason(name: str, tmp_path: Path) -> None:
     proto, why = REFUSED[name]
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "net.onnx").write_bytes(proto.SerializeToString())
     with pytest.raises(UsageError, match=why):
         load_model(tmp_path / "net.onnx")

@@ -20,6 +20,7 @@ from ...support.foreign import sizes as checked_sizes
 from ..file_inputs import FileInput
 from ..file_model import FileGraph, FileNode
 from .attributes import STEP, Attributes
+from .wider_types import SHIFT, WiderTypes
 
 if TYPE_CHECKING:
     import onnx
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _OLDEST = 7
 #: The first version of the format in which an initializer can have the name of an input without being a constant.
 _DEFAULTS = 4
-#: PyTorch's type for each of ONNX's; integers of 4 bits have 8 in PyTorch.
+#: PyTorch's type for each of ONNX's.
 _TYPES = {
     "FLOAT": torch.float32,
     "UINT8": torch.uint8,
@@ -40,9 +41,9 @@ _TYPES = {
     "FLOAT16": torch.float16,
     "DOUBLE": torch.float64,
     "BFLOAT16": torch.bfloat16,
-    "UINT4": torch.uint8,
-    "INT4": torch.int8,
 }
+#: In which type constants of others lie.
+_STORED = {"INT4": torch.int8, "UINT4": torch.uint8, "UINT16": torch.int16}
 
 
 def read(path: Path) -> FileGraph:
@@ -93,6 +94,7 @@ class _Reader:
         self._path, self._opsets, self._defaults = path, opsets, defaults
         self._place = 0
         self._branches = False  # whether a node has graphs of its own
+        self._wider = WiderTypes()
 
     def graph(self, graph: onnx.GraphProto, prefix: str = "", outer: Mapping[str, str] | None = None) -> FileGraph:
         """A graph.
@@ -106,7 +108,7 @@ class _Reader:
             names[entry.name] = prefix + _text(entry.name)
         for node in graph.node:
             names.update({name: prefix + _text(name) for name in node.output if name})
-        constants = {names[tensor.name]: self._tensor(tensor) for tensor in graph.initializer}
+        constants = {names[tensor.name]: self._tensor(tensor, names[tensor.name]) for tensor in graph.initializer}
         inputs = [self._input(entry, names) for entry in graph.input if names[entry.name] not in constants]
         defaults = {}
         if self._defaults and not prefix:
@@ -120,7 +122,7 @@ class _Reader:
         made = {*constants, *(names[entry.name] for entry in graph.input)}
         for node in graph.node:
             self._place += 1
-            read = self._node(node, names, wanted)
+            read = self._wider.read(self._node(node, names, wanted))
             if twice := [name for name in read.outputs if name and name in made]:
                 raise UsageError(f"{read.kind} {read.name!r} makes {twice[0]!r}, which is there already")
             made.update(read.outputs)
@@ -132,6 +134,7 @@ class _Reader:
                 nodes.append(read)
         nodes = [_with_step(node, nodes, {**constants, **defaults}) for node in nodes]
         outputs = [names.get(entry.name, _text(entry.name)) for entry in graph.output]
+        self._wider.require_none(outputs)
         if not self._branches:  # which may read what would be gone
             nodes = _with_swish(nodes, outputs)
         return FileGraph(tuple(inputs), tuple(outputs), tuple(nodes), constants)
@@ -139,7 +142,10 @@ class _Reader:
     def _node(self, node: onnx.NodeProto, names: Mapping[str, str], wanted: set[str]) -> FileNode:
         domain = _domain(node.domain)
         name = _text(node.name) or f"of {_text(next(iter(node.output), ''))}"
-        given = {entry.name: self._attribute(entry, f"{name}, {self._place}/", names) for entry in node.attribute}
+        holds = names.get(next(iter(node.output), ""), "") if node.op_type == "Constant" else ""
+        given = {
+            entry.name: self._attribute(entry, f"{name}, {self._place}/", names, holds) for entry in node.attribute
+        }
         inputs, outputs = list(node.input), list(node.output)
         if wanted.intersection(outputs) and node.op_type != "BatchNormalization":  # its outputs may say that it trains
             outputs = [one if one in wanted else "" for one in outputs]
@@ -155,12 +161,12 @@ class _Reader:
             Attributes(given, node.op_type, domain, self._opsets.get(domain, 1)),
         )
 
-    def _attribute(self, entry: onnx.AttributeProto, prefix: str, names: Mapping[str, str]) -> Any:
+    def _attribute(self, entry: onnx.AttributeProto, prefix: str, names: Mapping[str, str], holds: str) -> Any:
         kind = type(entry).AttributeType.Name(entry.type)
         if entry.ref_attr_name:
             raise UsageError(f"attribute {_text(entry.name)} refers to one of a function")
         if kind == "TENSOR":
-            return self._tensor(entry.t)
+            return self._tensor(entry.t, holds)
         if kind == "GRAPH":
             self._branches = True
             return self.graph(entry.g, prefix, names)
@@ -198,11 +204,21 @@ class _Reader:
         )
         return FileInput(name, shape, _dtype(tensor.elem_type, f"the input {name!r}"), default)
 
-    def _tensor(self, tensor: onnx.TensorProto) -> torch.Tensor:
+    def _tensor(self, tensor: onnx.TensorProto, name: str) -> torch.Tensor:
+        """A constant.
+
+        Args:
+            name: of the tensor that it is; ``""``: it is only an attribute.
+        """
         from onnx import TensorProto, numpy_helper
 
-        subject = f"the constant {_text(tensor.name)!r}"
-        dtype = _dtype(tensor.data_type, subject)
+        subject = f"the constant {_text(tensor.name) or name!r}"
+        kind = type_name(tensor.data_type)
+        if name and kind in _STORED:
+            dtype = _STORED[kind]
+            self._wider.note(name, kind)
+        else:
+            dtype = _dtype(tensor.data_type, subject)
         sizes = checked_sizes(tensor.dims, subject)
         if tensor.data_location == TensorProto.EXTERNAL:
             tensor = self._with_data(tensor, subject)
@@ -212,8 +228,8 @@ class _Reader:
             raise UsageError(f"{subject} is damaged: {' '.join(str(error).split())}") from error
         if dtype is torch.bfloat16:
             return torch.from_numpy(array.view(np.int16).copy()).view(dtype)
-        if str(array.dtype) in ("int4", "uint4"):
-            array = array.astype(np.int32)
+        if kind in _STORED:
+            array = np.asarray(array.astype(np.int32) + (SHIFT if kind == "UINT16" else 0))
         return torch.from_numpy(array.copy()).to(dtype)
 
     def _with_data(self, tensor: onnx.TensorProto, subject: str) -> onnx.TensorProto:
@@ -222,11 +238,13 @@ class _Reader:
 
         entries = {entry.key: entry.value for entry in tensor.external_data}
         file = inside(self._path.parent, entries.get("location"))
+        if file.exists() and not file.is_file():  # a pipe would never end
+            raise UsageError(f"{subject} has its data in {file}, which is no file")
         try:
             offset, length = int(entries.get("offset", 0)), int(entries.get("length", -1))
             with file.open("rb") as stream:
                 stream.seek(offset)
-                data = stream.read(length if "length" in entries else -1)
+                data = stream.read(min(length, file.stat().st_size) if "length" in entries else -1)
         except (ValueError, OverflowError) as error:
             raise UsageError(f"{subject} has its data at {printable(str(entries))}, which is no place") from error
         except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from ....compat.torch import register_quantized_decomposed
 from ....support.errors import Rejected
 from ...file_model import Expansion, FileNode
-from ..attributes import Attributes
+from ..attributes import ZERO, Attributes
 from ..reader import torch_type
 from .table import ROWS, axis_of, known, require
 from .windows import convolution
@@ -34,12 +35,13 @@ def _scaled(node: FileNode, x: Tensor, scale: Tensor, zero: Tensor | None, bound
         raise Rejected("its scale is computed while the model runs")
     size = node.get("block_size", 0)
     if size and node.kind == "DequantizeLinear" and known(x):
-        inputs, attributes = node.inputs, {"axis": axis_of(node["axis"], x.dim()), "size": size}
+        inputs = node.inputs
+        attributes = {"axis": axis_of(node["axis"], x.dim()), "size": size, "zero": node.get(ZERO, 0)}
         return [FileNode(node.name, f"{node.kind}/blocks", inputs, node.outputs, node.place, attributes)], {}
     require(not size, "it has a scale for each block of an axis, and is no constant")
     reals = scale.reshape(-1).to(torch.float64)
     require(bool((reals > 0).all()) and bool(torch.isfinite(reals).all()), "a scale of it is not positive")
-    zeros = torch.zeros(reals.shape, dtype=torch.int64) if zero is None else zero.reshape(-1).to(torch.int64)
+    zeros = torch.full(reals.shape, node.get(ZERO, 0)) if zero is None else zero.reshape(-1).to(torch.int64)
     require(zeros.shape == reals.shape, "it has another number of zero points than of scales")
     if scale.numel() == 1:
         attributes = {**bounds, "scale": reals[0].item(), "zero": int(zeros[0])}
@@ -57,7 +59,8 @@ def _scaled(node: FileNode, x: Tensor, scale: Tensor, zero: Tensor | None, bound
 @ROWS.expansion("QuantizeLinear")
 def quantize_linear(node: FileNode, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Expansion:
     given = node.get("output_dtype", 0)
-    dtype = zero.dtype if zero is not None else (torch_type(given) if given else torch.uint8)
+    dtype = torch.int16 if node.get(ZERO) else torch_type(given) if given else torch.uint8
+    dtype = dtype if zero is None else zero.dtype
     require(dtype in (torch.int8, torch.uint8, torch.int16), f"it makes {dtype}")
     assert dtype is not None
     node.get("precision")
@@ -98,7 +101,7 @@ def by_block(node: FileNode, x: Tensor, scales: Tensor, zeros: Tensor | None = N
         if part is not None
     )
     whole = x.to(torch.float32)
-    return (whole - zero[0].to(torch.float32) if zero else whole) * wide
+    return (whole - (zero[0].to(torch.float32) if zero else node["zero"])) * wide
 
 
 @ROWS.row("QuantizeLinear/tensor", "DequantizeLinear/tensor", folds=False)
@@ -172,6 +175,11 @@ def quantized_pair(node: FileNode, *inputs: Tensor) -> Expansion:
     return _around(node, node.kind[len("com.microsoft.QLinear") :], [(0, 1), (3, 4)], 6)
 
 
+@ROWS.expansion("com.microsoft.QLinearWhere")
+def quantized_choice(node: FileNode, *inputs: Tensor) -> Expansion:
+    return _around(node, "Where", [(0, None), (1, 2), (4, 5)], 7)
+
+
 @ROWS.expansion(*(f"com.microsoft.QLinear{kind}" for kind in ("Sigmoid", "LeakyRelu", "Softmax", "ReduceMean")))
 def quantized_function(node: FileNode, x: Tensor, *others: Tensor) -> Expansion:
     last = node.get("axis", -1) in (-1, x.dim() - 1)
@@ -193,14 +201,18 @@ def quantized_concat(node: FileNode, *inputs: Tensor) -> Expansion:
 @ROWS.expansion("com.microsoft.QGemm")
 def quantized_gemm(node: FileNode, *inputs: Tensor) -> Expansion:
     nodes, constants = _around(node, "Gemm", [(0, 1), (3, 4)], 7, axis=0 if node.get("transB", 0) else 1)
-    return _with_bias(node, nodes, inputs, 6, node.get("alpha", 1.0)) if node.inputs[6] else (nodes, constants)
+    if len(node.inputs) > 6 and node.inputs[6]:
+        nodes, constants = _with_bias(node, nodes, inputs, 6, node.get("alpha", 1.0))
+    if len(node.inputs) < 9:  # its result is real
+        nodes = [*nodes[:-2], replace(nodes[-2], outputs=node.outputs)]
+    return nodes, constants
 
 
 @ROWS.expansion("com.microsoft.QuantizeLinear", "com.microsoft.DequantizeLinear")
 def of_onnxruntime(node: FileNode, *inputs: Tensor) -> Expansion:
     """ONNX Runtime's own, which had 16 bits before ONNX had them."""
-    kind = node.kind[len("com.microsoft.") :]
-    return [FileNode(node.name, kind, node.inputs, node.outputs, node.place, {"axis": node.get("axis", 1)})], {}
+    kind, attributes = node.kind[len("com.microsoft.") :], {"axis": node.get("axis", 1), ZERO: node.get(ZERO, 0)}
+    return [FileNode(node.name, kind, node.inputs, node.outputs, node.place, attributes)], {}
 
 
 @ROWS.row("DynamicQuantizeLinear")
