@@ -119,6 +119,21 @@ RIGHT: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], dict[str, Any]]] = 
         ROWS,
         {"dense/weight": weights(5, 5), "dense/bias": weights(5)},
     ),
+    "resized linearly from the corner": (
+        [N("Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode="asymmetric")],
+        IMAGE,
+        {"s": [1.0, 1.0, 2.0, 3.0]},
+    ),
+    "resized with the channels last": (
+        [N("Resize", ["x", "", "", "n"], ["y"], mode="linear")],
+        {"x": (1, 4, 5, 3)},
+        {"n": [1, 6, 4, 3]},
+    ),
+    "resized by cubics that end at the border": (
+        [N("Resize", ["x", "", "s"], ["y"], mode="cubic", cubic_coeff_a=-0.5, exclude_outside=1)],
+        IMAGE,
+        {"s": [1.0, 1.0, 1.7, 0.6]},
+    ),
     "a constant output": ([N("Relu", ["x"], ["r"]), N("Identity", ["c"], ["y"])], ROWS, {"c": weights(2)}),
 }
 
@@ -193,6 +208,12 @@ COMPUTED: dict[str, tuple[onnx.NodeProto, int, list[Any], list[Any]]] = {
         18,
         [[[[0, 8, 16, 24]]], [1, 1, 1.6]],
         [[[[0, 3.5, 8.5, 13.5, 18.5, 23.5]]]],
+    ),
+    "of the middle of a pixel the nearest": (
+        N("Resize", ["x", "", "s"], ["y"], mode="nearest", coordinate_transformation_mode="tf_half_pixel_for_nn"),
+        11,
+        [[0, 1, 2, 3, 4, 5], [0.5]],
+        [[1, 3, 5]],
     ),
     "places in float32": (
         N(

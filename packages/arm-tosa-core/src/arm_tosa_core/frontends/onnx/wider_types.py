@@ -74,4 +74,6 @@ class WiderTypes:
         """
         for name in names:
             if name in self._types:
-                raise UsageError(f"the output {name!r} has the type {self._types[name]}. Dequantize it before it leaves")
+                raise UsageError(
+                    f"the output {name!r} has the type {self._types[name]}. Dequantize it before it leaves"
+                )

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from ...support.errors import require
 from ..file_model import FileNode
+from ..from_corner import resized_from_corner
 from .rows import ROWS, channels_first, channels_last, fused
 
 
@@ -239,12 +240,7 @@ def resize_bilinear(node: FileNode, x: Tensor, size: list[int]) -> Tensor:
     if node["align_corners"] or node["half_pixel_centers"]:
         y = F.interpolate(channels_first(x), size, mode="bilinear", align_corners=node["align_corners"])
         return channels_last(y)
-    # Pixels of the result begin where those of the image do. With the last row and column again, and one more of the
-    # result, this is what align_corners has.
-    down, across = (int(old != new) for old, new in zip(x.shape[1:3], size, strict=True))
-    more = F.pad(channels_first(x), (0, across, 0, down), mode="replicate")
-    whole = F.interpolate(more, [size[0] + down, size[1] + across], mode="bilinear", align_corners=True)
-    return channels_last(whole[:, :, : size[0], : size[1]])
+    return channels_last(resized_from_corner(channels_first(x), size))
 
 
 def _nearest(node: FileNode, old: int, new: int) -> list[int]:
