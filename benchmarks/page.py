@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.charts import CHARTS, draw, is_current
+from benchmarks.charts import CHARTS, Chart, draw, is_current
 from benchmarks.documents import update_block, with_block, write
 from benchmarks.figures import Figures
 from benchmarks.real_tables import BLOCKS as REAL
@@ -24,38 +25,38 @@ TRAINED = ROOT / "docs" / "trained-networks.md"
 IMAGES = ROOT / "docs" / "images" / "benchmarks"
 
 
-def stale(results: Path = RESULTS, document: Path = DOCUMENT, images: Path = IMAGES) -> list[str]:
-    """What of the page is not what the measurements say: blocks by name, charts by file."""
-    figures, text = Figures(read(results)), document.read_text(encoding="utf-8")
-    old = [
-        f"{document.name}: {name}" for name, block in BLOCKS.items() if with_block(text, name, block(figures)) != text
-    ]
-    trained = TRAINED.read_text(encoding="utf-8")
-    old += [
-        f"{TRAINED.name}: {name}"
-        for name, block in REAL.items()
-        if with_block(trained, name, block(figures)) != trained
-    ]
-    for name, chart in CHARTS.items():
-        file = images / f"{name}.svg"
-        if not file.exists() or not is_current(file.read_text(encoding="utf-8"), chart(figures)):
-            old.append(file.name)
-    return old
+#: The blocks of each page.
+PAGES: dict[Path, Mapping[str, Callable[[Figures], str]]] = {DOCUMENT: BLOCKS, TRAINED: REAL}
 
 
-def make(results: Path = RESULTS, document: Path = DOCUMENT, images: Path = IMAGES) -> None:
-    """Writes the blocks of the document, and the charts that are stale."""
-    figures, text = Figures(read(results)), document.read_text(encoding="utf-8")
-    for name, block in BLOCKS.items():
-        text = with_block(text, name, block(figures))
-    write(document, text)
-    for name, block in REAL.items():
-        update_block(TRAINED, name, block(figures))
+def stale(results: Path = RESULTS, images: Path = IMAGES) -> list[str]:
+    """What of the pages is not what the measurements say: blocks by name, charts by file."""
+    figures = Figures(read(results))
+    old = []
+    for page, blocks in PAGES.items():
+        text = page.read_text(encoding="utf-8")
+        old += [
+            f"{page.name}: {name}" for name, block in blocks.items() if with_block(text, name, block(figures)) != text
+        ]
+    return old + [file.name for file, _ in _stale_charts(figures, images)]
+
+
+def make(results: Path = RESULTS, images: Path = IMAGES) -> None:
+    """Writes the blocks of the pages, and the charts that are stale."""
+    figures = Figures(read(results))
+    for page, blocks in PAGES.items():
+        for name, block in blocks.items():
+            update_block(page, name, block(figures))
     images.mkdir(parents=True, exist_ok=True)
+    for file, chart in _stale_charts(figures, images):
+        write(file, draw(chart))
+
+
+def _stale_charts(figures: Figures, images: Path) -> Iterator[tuple[Path, Chart]]:
     for name, chart in CHARTS.items():
         file = images / f"{name}.svg"
         if not file.exists() or not is_current(file.read_text(encoding="utf-8"), chart(figures)):
-            write(file, draw(chart(figures)))
+            yield file, chart(figures)
 
 
 def main() -> int:

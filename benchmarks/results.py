@@ -139,12 +139,18 @@ class Run:
 
 
 def commit_of(root: Path) -> str:
-    """The commit that is checked out in a folder; ``unknown`` outside of a git checkout."""
-    described = subprocess.run(
-        ["git", "describe", "--always", "--abbrev=7", "--dirty=+", "--exclude=*"],
-        cwd=root, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    return described.stdout.strip() or "unknown"
+    """The commit that is checked out in a folder; ``unknown`` outside of a git checkout.
+
+    ``+`` at its end: the sources have changes. Results and documents are none.
+    """
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, timeout=60, check=False)
+        return done.stdout.strip()
+
+    sources = (":/", ":(top,exclude)benchmarks/results", ":(top,exclude)docs")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", *sources)
+    return (git("rev-parse", "--short=7", "HEAD") or "unknown") + ("+" if changed else "")
 
 
 def _processor() -> str:

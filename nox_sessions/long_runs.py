@@ -215,6 +215,24 @@ def bench_nx(session: nox.Session) -> None:
     Environment(session, "bench", ["matplotlib"], [], torch=False).python("-m", "benchmarks.page")
 
 
+@nox.session(name="bench-all")
+def bench_all(session: nox.Session) -> None:
+    """All that the pages show, measured on one commit; goes on where it stopped: hours. See ``-- --list``.
+
+    Arguments after -- go to benchmarks.release: names of steps, --list, --pages, --litert PYTHON, --cmsis-nn FOLDER.
+    """
+    env, release = shared(session), ("-m", "benchmarks.release", *session.posargs)
+    if {"--list", "--pages"} & set(session.posargs):
+        env.python(*release)
+        return
+    folders = [ROOT / "benchmarks" / name for name in ("nx", "real", "vgf")]
+    sites = [only_files(session, f"bench-{folder.name}", folder / "requirements.txt") for folder in folders]
+    try:
+        env.python(*release, BENCH_SITES=os.pathsep.join(map(str, sites)))
+    finally:
+        Environment(session, "bench", ["matplotlib"], [], torch=False).python("-m", "benchmarks.page")
+
+
 @nox.session(name="rival-suite")
 def rival_suite(session: nox.Session) -> None:
     """The tests in the wheel of executorch.backends.arm, on this compiler; hours: see --shard K/N and --targets."""
