@@ -8,8 +8,9 @@ from pathlib import Path
 
 import torch
 
+from arm_tosa_core.frontends.file_graph import FileGraph
 from arm_tosa_core.frontends.file_inputs import FileInput
-from arm_tosa_core.frontends.file_model import FileGraph, FileModel
+from arm_tosa_core.frontends.file_model import FileModel
 from arm_tosa_core.frontends.onnx import ROWS, read
 
 

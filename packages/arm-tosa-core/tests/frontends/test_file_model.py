@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from arm_tosa_core import UsageError
+from arm_tosa_core.frontends.file_graph import FileGraph, FileNode
 from arm_tosa_core.frontends.file_inputs import FileInput
-from arm_tosa_core.frontends.file_model import FileGraph, FileModel, FileNode, Rows
+from arm_tosa_core.frontends.file_model import FileModel, Rows
 from arm_tosa_core.lowering.exported_program import module_path, source_line
 
 ROWS = Rows()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch.export import ExportedProgram
 
-    from .file_model import FileGraph
+    from .file_graph import FileGraph
 
 #: The module that reads the files of a suffix.
 FORMATS: dict[str, str] = {".onnx": ".onnx", ".tflite": ".tflite"}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,65 +23,14 @@ from torch import Tensor, nn
 from torch.export import ExportedProgram
 
 from ..support.errors import Rejected, UsageError
-from .file_inputs import FileInput, SizedInput, sized_inputs
+from .file_graph import FileGraph, FileNode
+from .file_inputs import SizedInput, sized_inputs
 from .file_names import identifier
 
 #: What a row returns: its results in the order of the node's outputs; a tensor alone is the only one.
 Results = Tensor | Sequence[Tensor | None]
 #: Operators in the place of one, and constants that they read, by name.
-Expansion = tuple[Sequence["FileNode"], Mapping[str, Tensor]]
-
-
-@dataclass(frozen=True)
-class FileNode:
-    """An operator of the file.
-
-    Args:
-        name: as the file calls it, or its place where it has none; printable.
-        kind: such as ``"Conv"`` or ``"CONV_2D"``.
-        inputs: names of tensors; ``""`` where an optional one is left out.
-        outputs: names of tensors; ``""`` where nobody reads one.
-        place: the first operator of the file is 1.
-        attributes: its options.
-    """
-
-    name: str
-    kind: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    place: int = 0
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-
-    def __getitem__(self, attribute: str) -> Any:
-        """An attribute.
-
-        Raises:
-            Rejected: the node has none of this name.
-        """
-        if attribute not in self.attributes:
-            raise Rejected(f"it has no attribute {attribute}")
-        return self.attributes[attribute]
-
-    def get(self, attribute: str, default: Any = None) -> Any:
-        """An attribute, or the default where the node has none."""
-        return self.attributes.get(attribute, default)
-
-
-@dataclass(frozen=True)
-class FileGraph:
-    """What a reader found in a file: operators in an order in which each can run, and the constants that they read.
-
-    Args:
-        states: what stays from call to call, by a name that operators read: what it is before the first.
-        writes: the tensor that each of them, by name, is behind a call.
-    """
-
-    inputs: tuple[FileInput, ...]
-    outputs: tuple[str, ...]
-    nodes: tuple[FileNode, ...]
-    constants: Mapping[str, Tensor]
-    states: Mapping[str, Tensor] = field(default_factory=dict)
-    writes: Mapping[str, str] = field(default_factory=dict)
+Expansion = tuple[Sequence[FileNode], Mapping[str, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -104,6 +53,8 @@ class Row:
     expand: Callable[..., Expansion | None] | None = None
 
 
+#: Operators with all steps of loops; no model has as many.
+_LARGEST = 1 << 17
 _ADVICE = "Replace it in the model that the file was made from, or make the module in PyTorch"
 
 
@@ -113,6 +64,10 @@ class Rows(dict[str, Row]):
     def __init__(self) -> None:
         super().__init__()
         self.advice: dict[str, str] = {}
+
+    def advice_for(self, kind: str) -> str:
+        """What to do about an operator without a row."""
+        return self.advice.get(kind, _ADVICE)
 
     def row(
         self, *kinds: str, numbers: Sequence[int] = (), folds: bool = True, scalars: bool = False
@@ -236,7 +191,7 @@ class FileModel(nn.Module):
             raise UsageError(
                 f"{self.file}: {lacking[0].kind} {lacking[0].name!r}: no row reads this operator"
                 + (f" (nor {', '.join(kind for kind in kinds if kind != lacking[0].kind)})" if kinds[1:] else "")
-                + f". {rows.advice.get(lacking[0].kind, _ADVICE)}; it reads "
+                + f". {rows.advice_for(lacking[0].kind)}; it reads "
                 + (", ".join(repr(name) for name in lacking[0].inputs if name) or "nothing")
             )
 
@@ -250,8 +205,13 @@ class FileModel(nn.Module):
         waiting = list(reversed(graph.nodes))
         taken = {*values, *(name for node in graph.nodes for name in node.outputs)}
         unfolded: dict[str, Callable[[], Results]] = {}  # what is constant although its row does not fold
+        walked = 0
         while waiting:
-            node = waiting.pop()
+            node, walked = waiting.pop(), walked + 1
+            if walked > _LARGEST:
+                raise UsageError(
+                    f"{self.file}: {node.kind} {node.name!r}: its loops have too many steps to be unrolled"
+                )
             row, inputs = rows[node.kind], [self._value(values, node, name) for name in node.inputs]
             with self._told(node):
                 if row.expand and not (row.folds and row.function is not _expands and _all_known(inputs)):

@@ -17,8 +17,8 @@ import torch
 from ...support.errors import UsageError
 from ...support.foreign import inside, printable
 from ...support.foreign import sizes as checked_sizes
+from ..file_graph import FileGraph, FileNode, Subgraph
 from ..file_inputs import FileInput
-from ..file_model import FileGraph, FileNode
 from .attributes import STEP, Attributes
 from .wider_types import SHIFT, WiderTypes
 
@@ -94,32 +94,63 @@ class _Reader:
         self._path, self._opsets, self._defaults = path, opsets, defaults
         self._place = 0
         self._branches = False  # whether a node has graphs of its own
+        self._constants: dict[str, torch.Tensor] = {}  # of all graphs
         self._wider = WiderTypes()
 
-    def graph(self, graph: onnx.GraphProto, prefix: str = "", outer: Mapping[str, str] | None = None) -> FileGraph:
-        """A graph.
+    def graph(self, graph: onnx.GraphProto) -> FileGraph:
+        """The model's graph."""
+        names = self._names(graph, "", {})
+        constants = self._initializers(graph, names)
+        inputs = [self._input(entry, names) for entry in graph.input if names[entry.name] not in constants]
+        defaults = {}
+        if self._defaults:
+            optional = [entry for entry in graph.input if names[entry.name] in constants]
+            defaults = {names[entry.name]: constants.pop(names[entry.name]) for entry in optional}
+            inputs += [self._input(entry, names, defaults[names[entry.name]]) for entry in optional]
+        self._constants.update(constants)
+        nodes = self._nodes(graph, names)
+        nodes = [_with_step(node, nodes, {**self._constants, **defaults}) for node in nodes]
+        outputs = self._outputs(graph, names)
+        if not self._branches:  # which may read what would be gone
+            nodes = _with_swish(nodes, outputs)
+        return FileGraph(tuple(inputs), outputs, tuple(nodes), self._constants)
+
+    def _subgraph(self, graph: onnx.GraphProto, prefix: str, outer: Mapping[str, str]) -> Subgraph:
+        """A graph that an operator calls.
 
         Args:
-            prefix: of the names of its tensors; tensors of a branch have one, because branches may share names.
+            prefix: of the names of its tensors, because several graphs may have the same names.
             outer: the names around it, as the file has them, and as they are called here.
         """
-        names = dict(outer or {})
+        self._branches = True
+        names = self._names(graph, prefix, outer)
+        self._constants.update(self._initializers(graph, names))
+        nodes = self._nodes(graph, names)
+        inputs = tuple(names[entry.name] for entry in graph.input)
+        return Subgraph(inputs, self._outputs(graph, names), tuple(nodes))
+
+    def _names(self, graph: onnx.GraphProto, prefix: str, outer: Mapping[str, str]) -> dict[str, str]:
+        names = dict(outer)
         for entry in [*graph.initializer, *graph.input]:
             names[entry.name] = prefix + _text(entry.name)
         for node in graph.node:
             names.update({name: prefix + _text(name) for name in node.output if name})
-        constants = {names[tensor.name]: self._tensor(tensor, names[tensor.name]) for tensor in graph.initializer}
-        inputs = [self._input(entry, names) for entry in graph.input if names[entry.name] not in constants]
-        defaults = {}
-        if self._defaults and not prefix:
-            optional = [entry for entry in graph.input if names[entry.name] in constants]
-            defaults = {names[entry.name]: constants.pop(names[entry.name]) for entry in optional}
-            inputs += [self._input(entry, names, defaults[names[entry.name]]) for entry in optional]
+        return names
+
+    def _initializers(self, graph: onnx.GraphProto, names: Mapping[str, str]) -> dict[str, torch.Tensor]:
         if graph.sparse_initializer:
             raise UsageError("sparse initializers are not read; store them dense")
+        return {names[tensor.name]: self._tensor(tensor, names[tensor.name]) for tensor in graph.initializer}
+
+    def _outputs(self, graph: onnx.GraphProto, names: Mapping[str, str]) -> tuple[str, ...]:
+        outputs = tuple(names.get(entry.name, _text(entry.name)) for entry in graph.output)
+        self._wider.require_none(outputs)
+        return outputs
+
+    def _nodes(self, graph: onnx.GraphProto, names: Mapping[str, str]) -> list[FileNode]:
         nodes: list[FileNode] = []
         wanted = _read_names(graph)
-        made = {*constants, *(names[entry.name] for entry in graph.input)}
+        made = {names[entry.name] for entry in [*graph.initializer, *graph.input]}
         for node in graph.node:
             self._place += 1
             read = self._wider.read(self._node(node, names, wanted))
@@ -129,23 +160,21 @@ class _Reader:
             if not read.outputs:
                 continue  # nobody can read what it makes
             if read.kind == "Constant":
-                constants[read.outputs[0]] = self._constant(node, read)
+                self._constants[read.outputs[0]] = self._constant(node, read)
             else:
                 nodes.append(read)
-        nodes = [_with_step(node, nodes, {**constants, **defaults}) for node in nodes]
-        outputs = [names.get(entry.name, _text(entry.name)) for entry in graph.output]
-        self._wider.require_none(outputs)
-        if not self._branches:  # which may read what would be gone
-            nodes = _with_swish(nodes, outputs)
-        return FileGraph(tuple(inputs), tuple(outputs), tuple(nodes), constants)
+        return nodes
 
     def _node(self, node: onnx.NodeProto, names: Mapping[str, str], wanted: set[str]) -> FileNode:
         domain = _domain(node.domain)
         name = _text(node.name) or f"of {_text(next(iter(node.output), ''))}"
         holds = names.get(next(iter(node.output), ""), "") if node.op_type == "Constant" else ""
-        given = {
-            entry.name: self._attribute(entry, f"{name}, {self._place}/", names, holds) for entry in node.attribute
+        graphs = {
+            entry.name: self._subgraph(entry.g, f"{name}, {self._place}/", names)
+            for entry in node.attribute
+            if entry.HasField("g")
         }
+        given = {entry.name: self._attribute(entry, holds) for entry in node.attribute if entry.name not in graphs}
         inputs, outputs = list(node.input), list(node.output)
         if wanted.intersection(outputs) and node.op_type != "BatchNormalization":  # its outputs may say that it trains
             outputs = [one if one in wanted else "" for one in outputs]
@@ -159,17 +188,15 @@ class _Reader:
             tuple(names[one] if one else "" for one in outputs),
             self._place,
             Attributes(given, node.op_type, domain, self._opsets.get(domain, 1)),
+            graphs,
         )
 
-    def _attribute(self, entry: onnx.AttributeProto, prefix: str, names: Mapping[str, str], holds: str) -> Any:
+    def _attribute(self, entry: onnx.AttributeProto, holds: str) -> Any:
         kind = type(entry).AttributeType.Name(entry.type)
         if entry.ref_attr_name:
             raise UsageError(f"attribute {_text(entry.name)} refers to one of a function")
         if kind == "TENSOR":
             return self._tensor(entry.t, holds)
-        if kind == "GRAPH":
-            self._branches = True
-            return self.graph(entry.g, prefix, names)
         if kind in ("FLOAT", "INT"):
             return entry.f if kind == "FLOAT" else entry.i
         if kind in ("FLOATS", "INTS"):

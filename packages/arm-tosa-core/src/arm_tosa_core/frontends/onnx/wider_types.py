@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...support.errors import UsageError
-from ..file_model import FileNode
+from ..file_graph import FileNode
 from .attributes import ZERO, Attributes
 
 #: Added to an integer of UINT16.

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..file_model import FileNode
+from ..file_graph import FileNode
 from ..quantized_softmax import softmax_in_parts
 from .rows import ROWS, channels_first, channels_last, fused
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...support.errors import require
-from ..file_model import FileNode
+from ..file_graph import FileNode
 from .rows import ROWS, fused
 
 for _kind, _function in {

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...support.errors import require
-from ..file_model import FileNode
+from ..file_graph import FileNode
 from .rows import ROWS, channels_first, channels_last, fused
 
 #: Before and after the image, for height and width.

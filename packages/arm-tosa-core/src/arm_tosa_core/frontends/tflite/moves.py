@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...support.errors import require
-from ..file_model import FileNode
+from ..file_graph import FileNode
 from ..from_corner import resized_from_corner
 from .rows import ROWS, channels_first, channels_last, fused
 

@@ -19,8 +19,8 @@ import torch
 
 from ...support.errors import UsageError
 from ...support.foreign import index, printable, sizes
+from ..file_graph import FileGraph, FileNode
 from ..file_inputs import FileInput
-from ..file_model import FileGraph, FileNode
 from . import operators
 from .constants import KINDS, constant
 from .flatbuffer import Table

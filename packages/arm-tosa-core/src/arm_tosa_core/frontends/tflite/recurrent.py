@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...support.errors import require
-from ..file_model import FileNode
+from ..file_graph import FileNode
 from ..quantized_softmax import rounded
 from .rows import ROWS, fused
 from .stateful import GATE

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..file_model import FileNode
+from ..file_graph import FileNode
 from ..ordered import largest
 from .rows import ROWS, channels_first, channels_last
 

@@ -10,7 +10,8 @@ from torch.nn import functional as F
 
 from ...compat.torch import register_quantized_decomposed
 from ...support.errors import require
-from ..file_model import FileNode, Rows
+from ..file_graph import FileNode
+from ..file_model import Rows
 
 ROWS = Rows()
 _CUT = "It chooses among boxes, a number of them that varies. Make the file without it, and do it on the CPU"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import (
     activations,
     attention,
+    control,
     elementwise,
     indexing,
     integers,
@@ -23,6 +24,7 @@ __all__ = [
     "ROWS",
     "activations",
     "attention",
+    "control",
     "elementwise",
     "indexing",
     "integers",

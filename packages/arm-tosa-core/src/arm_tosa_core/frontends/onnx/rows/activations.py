@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ...file_model import Expansion, FileNode
+from ...file_graph import FileNode
+from ...file_model import Expansion
 from ...quantized_softmax import softmax_in_parts
-from ..attributes import STEP
-from .table import ROWS, axis_of, known, opset
+from ..attributes import STEP, Attributes
+from .table import ROWS, axis_of, known, opset, require
 
 PLAIN: dict[str, Callable[[Tensor], Tensor]] = {
     "HardSwish": functional.hardswish,
@@ -73,9 +74,40 @@ def gelu(node: FileNode, x: Tensor) -> Tensor:
     return functional.gelu(x, approximate=node.get("approximate", "none"))
 
 
-@ROWS.row("com.microsoft.FastGelu")
-def fast_gelu(node: FileNode, x: Tensor, bias: Tensor | None = None) -> Tensor:
-    return functional.gelu(x if bias is None else x + bias, approximate="tanh")
+@ROWS.row("com.microsoft.BiasGelu", "com.microsoft.FastGelu")
+def gelu_of_sum(node: FileNode, x: Tensor, bias: Tensor | None = None) -> Tensor:
+    how = "tanh" if node.kind.endswith("FastGelu") else "none"
+    return functional.gelu(x if bias is None else x + bias, approximate=how)
+
+
+#: Of an activation in a layer of ONNX Runtime, the names of its parameters.
+_PARAMETERS = {"Clip": ("min", "max"), "HardSigmoid": ("alpha", "beta"), "LeakyRelu": ("alpha",)}
+
+
+@ROWS.expansion("com.microsoft.FusedConv", "com.microsoft.FusedGemm")
+def fused(node: FileNode, *inputs: Tensor) -> Expansion:
+    """A layer, the sum with what it reads fourth, and an activation."""
+    kind = node.kind[len("com.microsoft.Fused") :]
+    activation, given = node.get("activation", ""), node.get("activation_params") or []
+    names = _PARAMETERS.get(activation, ())
+    if kind == "Gemm":
+        alone = {f"activation_{name}": node.get(f"activation_{name}") for name in names}
+        given = [value for value in alone.values() if value is not None]
+    require(activation in {"", "Relu", "Sigmoid", "Tanh", *_PARAMETERS}, f"its activation is {activation}")
+    require(len(given) == len(names), f"its activation {activation} has the parameters {given}")
+    assert isinstance(node.attributes, Attributes)
+    own = ("activation", "activation_params", *(f"activation_{name}" for name in ("alpha", "beta", "gamma")))
+    steps = [(kind, (), node.attributes.of(kind, without=own))]
+    if node.inputs[3:] and node.inputs[3]:
+        steps.append(("Add", node.inputs[3:4], {}))
+    if activation:
+        steps.append((activation, (), dict(zip(names, given, strict=True))))
+    nodes, last = [], node.inputs[:3]
+    for place, (step, others, attributes) in enumerate(steps):
+        made = node.outputs if place == len(steps) - 1 else (f"{node.outputs[0]}/{step}",)
+        nodes.append(FileNode(node.name, step, (*last, *others), made, node.place, attributes))
+        last = made
+    return nodes, {}
 
 
 @ROWS.row("Swish", "com.microsoft.QuickGelu")

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ...file_model import Expansion, FileNode
+from ...file_graph import FileNode
+from ...file_model import Expansion
 from ..reader import torch_type, type_name
 from .table import ROWS, is_float, known, require
 

@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from ....support.errors import Rejected
-from ...file_model import Expansion, FileNode
+from ...file_graph import FileNode
+from ...file_model import Expansion
 from .table import ROWS, axis_of, known, listed, require
 
 

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ....compat.torch import register_quantized_decomposed
 from ....support.errors import Rejected
-from ...file_model import Expansion, FileNode
+from ...file_graph import FileNode
+from ...file_model import Expansion
 from ..attributes import ZERO, Attributes
 from ..reader import torch_type
 from .table import ROWS, axis_of, known, require

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ...file_model import Expansion, FileNode
+from ...file_graph import FileNode
+from ...file_model import Expansion
 from .table import ROWS, known
 
 

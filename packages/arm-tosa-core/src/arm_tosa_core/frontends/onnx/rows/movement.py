@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ...file_model import FileNode
+from ...file_graph import FileNode
 from .table import ROWS, axis_of, is_float, listed, opset, require
 
 

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from ....support.errors import Rejected
-from ...file_model import Expansion, FileNode
+from ...file_graph import FileNode
+from ...file_model import Expansion
 from .table import ROWS, known, require
 
 #: For each of PyTorch's gates, its place among those of ONNX.

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...file_model import FileNode
+from ...file_graph import FileNode
 from ...ordered import largest
 from .table import ROWS, axis_of, is_float, listed, require
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ...file_model import FileNode
+from ...file_graph import FileNode
 from ...from_corner import resized_from_corner
 from .resize_weights import cubic, linear, weights
 from .table import ROWS, axis_of, is_float, listed, opset, require

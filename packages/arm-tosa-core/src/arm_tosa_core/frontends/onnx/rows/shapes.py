@@ -1,4 +1,4 @@
-"""Operators that give sizes, or constants of a size; and branches."""
+"""Operators that give sizes, or constants of a size."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from ....support.errors import Rejected
-from ...file_model import Expansion, FileGraph, FileNode
+from ...file_graph import FileNode
 from ..reader import torch_type
-from .table import ROWS, known, listed, require
+from .table import ROWS, listed, require
 
 #: The most elements of a constant that a file may ask for by its size alone.
 _LARGEST = 2**28
@@ -63,23 +63,3 @@ def non_zero(node: FileNode, x: Tensor) -> Tensor:
     if x.is_meta:
         raise Rejected("how many results it has depends on numbers that are computed while the model runs")
     return (x if x.dim() else x.reshape(1)).nonzero().t()
-
-
-@ROWS.expansion("If")
-def chosen_branch(node: FileNode, condition: Tensor) -> Expansion:
-    """The branch that a constant condition chooses, in the place of the operator."""
-    if not known(condition):
-        raise Rejected(
-            "its condition is computed while the model runs. If an input decides it that is always the same, such as a "
-            "sample rate, give its number: --input-value NAME=NUMBER. Else export the model without this choice"
-        )
-    branch = node["then_branch"] if condition.reshape(-1)[0].item() else node["else_branch"]
-    node["then_branch"], node["else_branch"]
-    if not isinstance(branch, FileGraph) or len(branch.outputs) < len(node.outputs):
-        raise Rejected("its branch does not make its outputs")
-    ends = [
-        FileNode(node.name, "Identity", (made,), (wanted,), node.place)
-        for made, wanted in zip(branch.outputs, node.outputs, strict=False)
-        if wanted
-    ]
-    return [*branch.nodes, *ends], branch.constants

@@ -10,12 +10,17 @@ import torch
 from torch import Tensor
 
 from ....support.errors import Rejected
-from ...file_model import Expansion, FileNode, Results, Rows
+from ...file_graph import FileNode
+from ...file_model import Expansion, Results, Rows
 from ..attributes import Attributes
 
 
 class OnnxRows(Rows):
     """Rows that refuse a node with an attribute, or with outputs, that they do not know."""
+
+    def advice_for(self, kind: str) -> str:
+        fused = kind.startswith("com.microsoft.") and kind not in self.advice
+        return _FUSED if fused else super().advice_for(kind)
 
     def row(
         self, *kinds: str, numbers: Sequence[int] = (), folds: bool = True, scalars: bool = False
@@ -56,7 +61,26 @@ class OnnxRows(Rows):
         return checked
 
 
+_FUSED = (
+    "ONNX Runtime's optimizer made it: take the file as it was exported, or optimize it with ORT_ENABLE_BASIC, which "
+    "leaves the operators of ONNX"
+)
+_VARIES = "The number of its results varies. Cut the model before it, and compute the rest on the CPU"
+_RANDOM = "It draws at random. Make its numbers an input"
+_LISTS = "Export the model without lists of tensors, with Split and Concat for example"
+_TEXT = "It reads text. Cut the model behind it, and give the numbers"
+_FOR_CPU = "It quantizes for ONNX Runtime. Take the float file, and quantize it: --quantize int8 --calibration data.npz"
 ROWS = OnnxRows()
+for _advice, _kinds in (
+    (_VARIES, "NonMaxSuppression Unique"),
+    (_RANDOM, "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike"),
+    (_LISTS, "ConcatFromSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert"),
+    (_LISTS, "SequenceLength SequenceMap SplitToSequence"),
+    (_TEXT, "RegexFullMatch StringConcat StringNormalizer StringSplit TfIdfVectorizer"),
+    (_FOR_CPU, "com.microsoft.DynamicQuantizeLSTM com.microsoft.DynamicQuantizeMatMul com.microsoft.MatMulBnb4"),
+    (_FOR_CPU, "com.microsoft.MatMulIntegerToFloat com.microsoft.MatMulNBits com.microsoft.QAttention"),
+):
+    ROWS.advice |= dict.fromkeys(_kinds.split(), _advice)
 
 
 def opset(node: FileNode) -> int:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ...file_model import FileNode
+from ...file_graph import FileNode
 from .table import ROWS, is_float, least, require
 
 _CONVOLUTIONS = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
