@@ -16,6 +16,7 @@ from . import (
     reductions,
     resize,
     shapes,
+    spectra,
     windows,
 )
 from .table import ROWS
@@ -35,5 +36,6 @@ __all__ = [
     "reductions",
     "resize",
     "shapes",
+    "spectra",
     "windows",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -97,7 +98,7 @@ def fused(node: FileNode, *inputs: Tensor) -> Expansion:
     require(len(given) == len(names), f"its activation {activation} has the parameters {given}")
     assert isinstance(node.attributes, Attributes)
     own = ("activation", "activation_params", *(f"activation_{name}" for name in ("alpha", "beta", "gamma")))
-    steps = [(kind, (), node.attributes.of(kind, without=own))]
+    steps: list[tuple[str, tuple[str, ...], Mapping[str, Any]]] = [(kind, (), node.attributes.of(kind, without=own))]
     if node.inputs[3:] and node.inputs[3]:
         steps.append(("Add", node.inputs[3:4], {}))
     if activation:

@@ -102,7 +102,8 @@ def all_steps(node: FileNode, *inputs: Tensor) -> Expansion:
     require(len(sizes) == 1 and 0 < max(sizes) <= _STEPS, f"it scans {sorted(sizes)} elements; up to {_STEPS} are read")
     steps, turned = max(sizes), node.get("scan_input_directions") or [0] * count
     nodes: list[FileNode] = []
-    states, lists = node.inputs[:before], [[] for _ in body.outputs[before:]]  # type: list[list[str]]
+    states = node.inputs[:before]
+    lists: list[list[str]] = [[] for _ in body.outputs[before:]]
     for step in range(steps):
         mark, parts = f" (step {step})", []
         for name, inner, axis, back in zip(node.inputs[before:], body.inputs[before:], axes, turned, strict=True):

@@ -83,10 +83,16 @@ def gather_elements(node: FileNode, x: Tensor, indices: Tensor) -> Tensor:
 
 @ROWS.row("GatherND")
 def gather_nd(node: FileNode, x: Tensor, indices: Tensor) -> Tensor:
-    require(not node.get("batch_dims", 0), "its batch_dims are not 0")
-    if indices.dim() == 1:  # PyTorch would read each as a number of Python
+    batches = node.get("batch_dims", 0)
+    require(0 <= batches < min(x.dim(), indices.dim()), f"its batch_dims {batches} do not exist")
+    if not batches and indices.dim() == 1:  # PyTorch would read each as a number of Python
         return x[tuple(indices.unsqueeze(0).unbind(-1))].squeeze(0)
-    made: Tensor = x[tuple(indices.unbind(-1))]
+    own = indices.dim() - 1  # the axes of each place
+    among = [
+        torch.arange(x.shape[axis], device=x.device).reshape([-1 if i == axis else 1 for i in range(own)])
+        for axis in range(batches)
+    ]
+    made: Tensor = x[(*among, *indices.unbind(-1))]
     return made
 
 
@@ -152,3 +158,8 @@ def grid_sample(node: FileNode, x: Tensor, grid: Tensor) -> Tensor:
     }
     padding, corners = node["padding_mode"], bool(node["align_corners"])
     return functional.grid_sample(x, grid, modes[node["mode"]], padding, corners)
+
+
+@ROWS.row("AffineGrid", numbers=(1,))
+def affine_grid(node: FileNode, theta: Tensor, size: Any) -> Tensor:
+    return functional.affine_grid(theta, listed(size), bool(node["align_corners"]))

@@ -31,8 +31,8 @@ def recurrent(node: FileNode, x: Tensor, *given: Tensor | None) -> Expansion:
     time = 1 if node.get("layout", 0) else 0
     if lengths is not None:
         whole = known(lengths) and bool((lengths == x.shape[time]).all())
-        require(whole, "its sequence_lens are not the length of its input")
-    require(len(states) < 3 or states[2] is None, "it has peepholes")
+        require(whole, "its sequence_lens are not the length of its input; leave them out, and give whole sequences")
+    require(len(states) < 3 or states[2] is None, "it has peepholes; make the layer without them")
     constants = {}
     for d in range(directions):
         rows = [weight[d].reshape(len(gates), hidden, -1)[list(gates)].flatten(0, 1) for weight in (w, r)]
@@ -58,8 +58,9 @@ def _require_plain(node: FileNode, directions: int, hidden: int) -> None:
     activations = node.get("activations") or []
     each = _ACTIVATIONS.get(node.kind, ["Tanh"])
     plain = activations in ([], each * directions, each * 2) or (node.kind == "RNN" and set(activations) == {"Relu"})
-    require(plain, f"its activations are {activations}")
-    require(not node.get("input_forget", 0), "its input and forget gates are one")
+    require(plain, f"its activations are {activations}; those of PyTorch are {each}")
+    require(not node.get("input_forget", 0), "its input and forget gates are one; make the layer with both")
+    require(not node.get("clip", 0.0), "it has a clip; make the layer without it")
 
 
 @ROWS.row("LSTM/gates", "GRU/gates", "RNN/gates")
