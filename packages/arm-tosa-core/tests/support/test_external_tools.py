@@ -82,6 +82,28 @@ main.main()
     assert list(temporary.iterdir()) == []
 
 
+def test_a_command_is_told_to_end_in_code_whose_exits_it_takes() -> None:
+    """That of a plugin or of a user may call ``sys.exit``, which is an error of it: the command goes on."""
+    script = """
+import os, signal, sys
+from pathlib import Path
+from arm_tosa_core.cli import main
+from arm_tosa_core.cli.model import _user_code
+from arm_tosa_core.support.errors import UsageError
+
+def app():
+    try:
+        _user_code(Path("own.py"), "own.py:make", sys.exit)
+    except UsageError:
+        _user_code(Path("own.py"), "own.py:make", lambda: os.kill(os.getpid(), signal.SIGTERM))
+
+main.app = app
+main.main()
+"""
+    done = subprocess.run(python(script), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, "")
+
+
 def test_tools_beside_this_python_come_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for folder in ("beside", "path"):
         (tmp_path / folder).mkdir()

@@ -68,8 +68,12 @@ def options(
     """Compile PyTorch models for Arm accelerators through TOSA."""
 
 
+class _ToldToEnd(BaseException):
+    """By a signal. No ``SystemExit``: that of a plugin's code, or of a user's, is an error of its own, and taken as one."""
+
+
 def _end(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
+    raise _ToldToEnd(number)
 
 
 for name, function in _COMMANDS.items():
@@ -80,4 +84,7 @@ def main() -> None:
     """The console script; when it is told to end, it kills the tools that it runs, and removes temporary files."""
     signal.signal(signal.SIGTERM, _end)
     with_whole_streams()
-    app()
+    try:
+        app()
+    except _ToldToEnd as told:
+        raise SystemExit(128 + told.args[0]) from None
