@@ -47,6 +47,9 @@ def many(expected, actual, samples):
 
 def nothing(expected, actual, samples):
     return float("nan")
+
+def endless(expected, actual, samples):
+    return 10 ** 400
 """
 
 ARGUMENTS = ("accuracy", "net.py:net", "--calibration", "cal.npz", "--evaluate", "eval.npz", "--target", "tosa-int")
@@ -105,7 +108,8 @@ def test_a_metric_judges(folder: Path) -> None:
         ("metric.py:broken", "metric.py:broken failed at line 8: KeyError"),
         ("metric.py:many", "numbers for 20 samples: return one number, or a list"),
         ("metric.py:nothing", "the metric returned nan"),
-        ("metric.py:absent", "metric.py has no function 'absent'; it has: agreement, broken, many, nothing"),
+        ("metric.py:endless", "the metric returned inf"),
+        ("metric.py:absent", "metric.py has no function 'absent'; it has: agreement, broken, many, nothing, endless"),
         ("metric.py", "write file.py:function"),
         ("missing.py:top1", "cannot read missing.py"),
     ],

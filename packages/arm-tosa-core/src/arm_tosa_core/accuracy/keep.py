@@ -104,8 +104,8 @@ def quantize_to_keep(
         tried: called with each attempt.
 
     Raises:
-        UsageError: an unknown target, one without integers, a program that is quantized, no samples, samples that are
-            in both sets, labels without ``top1``, or a metric that does not fit the model.
+        UsageError: an unknown target, one without integers, a program that is quantized or has nothing to quantize, no
+            samples, samples that are in both sets, labels without ``top1``, or a metric that does not fit the model.
     """
     require_program(model, "quantize_to_keep")
     spec = compile_spec_of(target)
@@ -121,7 +121,11 @@ def quantize_to_keep(
     if labels is not None and metric != TOP1:
         raise UsageError(f"labels are for the metric {TOP1}: a function of yours has its own")
     function, name = _metric(metric, right)
-    if not 0 < keep <= 1 or (keep == 1 and function is None):
+    if keep == 1 and function is None:
+        raise UsageError(
+            "no integers keep all of the SQNR: ask for a part below 1, such as 0.99, or for another metric"
+        )
+    if not 0 < keep <= 1:
         raise UsageError(f"keep is a part of the float model's figure, such as 0.99, not {keep:g}")
     if name is None and identity is not None:
         name = f"function {identity}"
@@ -181,7 +185,13 @@ def quantize_by_recipe(
 
 def _exported(program: ExportedProgram, converted: torch.nn.Module, sample: Sample) -> ExportedProgram:
     args, kwargs = program.example_inputs or sample
-    return torch.export.export(converted, args, dict(kwargs), dynamic_shapes=dynamic_shapes(program))
+    made = torch.export.export(converted, args, dict(kwargs), dynamic_shapes=dynamic_shapes(program))
+    if not is_quantized(made):
+        raise UsageError(
+            "no operator of the model is one that quantization has a rule for: it stays as it is, and there is nothing "
+            "to write"
+        )
+    return made
 
 
 def calls_of(program: ExportedProgram, samples: Iterable[Any], what: str) -> tuple[list[Sample], list[Any] | None]:

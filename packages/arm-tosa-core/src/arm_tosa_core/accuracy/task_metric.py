@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 
-from ..compat.torch import tree_leaves
+from ..compat.torch import tree_leaves, tree_map_only
 from ..support.errors import UsageError
 
 #: ``metric(float_outputs, quantized_outputs, samples)``: a number, higher is better, or a list with one for each
@@ -58,9 +59,9 @@ class Calls:
         return Calls(*([rows[i] for i in kept] for rows in (self.exact, self.noisy, self.inputs)))
 
     def numbers(self, metric: Metric) -> list[float]:
-        """What the function says: one number, or one for each sample."""
-        said = metric(self.exact, self.noisy, self.inputs)
-        if isinstance(said, torch.Tensor):
+        """What the function says: one number, or one for each sample; it is given copies, which it may change."""
+        said = metric(*map(_copied, (self.exact, self.noisy, self.inputs)))
+        if isinstance(said, torch.Tensor | np.ndarray):
             said = said.tolist()
         if not isinstance(said, (list, tuple)):
             return [_number(said)]
@@ -70,6 +71,11 @@ class Calls:
                 "with one for each sample"
             )
         return [_number(each) for each in said]
+
+
+def _copied(rows: list[Any]) -> list[Any]:
+    copies: list[Any] = tree_map_only(torch.Tensor, torch.Tensor.clone, rows)
+    return copies
 
 
 def _mean(numbers: Sequence[float]) -> float:
@@ -142,6 +148,8 @@ def _classes(output: Any) -> torch.Tensor:
 def _number(value: Any) -> float:
     try:
         number = float(value)
+    except OverflowError:
+        number = math.inf
     except (TypeError, ValueError, RuntimeError):
         raise UsageError(
             f"the metric must return one number, or one for each sample, but returned {type(value).__name__}"

@@ -95,7 +95,10 @@ def judged(comparison: Comparison, metric: Metric | None, keep: float) -> Verdic
         pieces = min(_PARTS, count)
         order = random.Random(0).sample(range(count), count)  # neighbours may be alike: of one class, or one recording
         rest = [calls.without(order[i::pieces]) for i in range(pieces)]
-        margins = [fmean(each.numbers(metric)) - share * fmean(each.exactly().numbers(metric)) for each in rest]
+        try:
+            margins = [fmean(each.numbers(metric)) - share * fmean(each.exactly().numbers(metric)) for each in rest]
+        except Exception:  # a function may need more samples than a part of them has, such as some of each class
+            return Verdict(value, wanted, least, count, None)
         return Verdict(value, wanted, least, count, _of_the_rest(value - least, margins))
     gains = [a - share * b for a, b in zip(noisy, exact, strict=True)]
     # That none of a few was lost says little of the next.

@@ -136,6 +136,8 @@ def quantize(
 
     budget = Minutes(minutes)
     spec = compile_spec_for(plugins.target(target), parse_options(option))
+    if metric not in _METRICS and ":" not in metric:
+        raise UsageError(f"unknown --metric {metric!r}: it is {', '.join(_METRICS)} or file.py:function")
     judge = metric if metric in _METRICS else load_function(metric, "--metric")
     read_file = None if transform is None else load_function(transform, "--transform")
     program = load()
