@@ -183,6 +183,8 @@ TRANSPOSED: dict[str, Graph] = {
     "TRANSPOSE of a matrix": moved((17, 21), 1, 0),
     "TRANSPOSE of heads": moved((2, 5, 3, 18), 0, 2, 1, 3),
     "TRANSPOSE of rows": moved((4, 3, 5), 1, 0, 2),
+    "TRANSPOSE of a row": moved((1, 9, 1), 2, 1, 0),
+    "TRANSPOSE of none": moved((3, 1, 5), 0, 2, 1),
 }
 
 

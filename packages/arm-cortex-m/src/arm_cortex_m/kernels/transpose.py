@@ -14,6 +14,8 @@ def transpose(op: Op, _: Chains) -> Call | None:
     if source.dtype is not DType.INT8:
         return None
     shape, perms = fewest_axes(source.shape, op.attrs["perms"])
+    if len(perms) < 2:  # nothing moves
+        shape, perms = [1, source.size], (1, 0)
     outer = shape.pop(0) if perms[0] == 0 and len(perms) in (3, 4) and perms[1:3] == (2, 1) else 1
     run = shape.pop() if perms[-1] == len(perms) - 1 and len(shape) == 3 else 1
     if len(shape) != 2 or perms not in ((1, 0), (0, 2, 1), (1, 0, 2), (0, 2, 1, 3)):
