@@ -171,7 +171,8 @@ def commands(step: Step, options: Options) -> list[str]:
 def names(step: Step) -> list[str]:
     """What ``{each}`` stands for."""
     module, _, attribute = step.each.partition(":")
-    return list(getattr(importlib.import_module(module), attribute)) if module else []
+    found = getattr(importlib.import_module(module), attribute) if module else []
+    return list(found() if callable(found) else found)
 
 
 def _left(step: Step, state: Mapping[str, Any], options: Options) -> list[str]:

@@ -23,7 +23,7 @@ class Step:
         name: its module, and the file of its rows.
         commands: arguments of ``python -m benchmarks.``. In braces: what ``needs`` gives, ``work``, a folder that stays
             between steps, and ``python``, this interpreter. A command with ``{each}`` is run for each name.
-        each: the names, as ``MODULE:DICTIONARY``.
+        each: the names, as ``MODULE:DICTIONARY``, or a function there.
         device: a command for a machine with a GPU, after the others.
         needs: keys of ``benchmarks.release.NEEDS``.
     """
@@ -81,6 +81,7 @@ STEPS = (
     Step("schemes", ["schemes --networks {each}"], _ALL),
     Step("tflite_files", ["tflite_files --fetch {work}/tflite", "tflite_files {work}/tflite --litert {python}"]),
     Step("real", ["real --networks {each}"], "benchmarks.real.registry:NETWORKS", needs=["packages"]),
+    Step("cells", ["cells --networks {each}"], "benchmarks.cells:names", needs=["packages"]),
     Step("vgf", ["vgf --prepare {work}/vgf"], device="vgf --measure {work}/vgf", needs=["peers"]),
     Step(
         "vgf_frames",

@@ -6,6 +6,7 @@ import configparser
 import importlib.util
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,14 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+import typer
 
 from arm_ethosu.accelerators import DEFAULTS
-from test_benchmarks import ROWS
+from arm_tosa_core.cli.main import app
+from test_benchmarks import ROW, ROWS
 from test_readme import ROOT
 
 sys.path.append(str(ROOT))  # benchmarks is no package that is installed
 
-from benchmarks import gallery
+from benchmarks import cells, gallery, networks
 from benchmarks.gallery_networks import TASK_OF, TASKS
 from benchmarks.registry import NETWORKS
 
@@ -37,8 +41,9 @@ def test_each_figure_is_one_of_the_newest_row() -> None:
         near = [row for row in ROWS if name in row.case.values() and row.side == "ours"]
         near = [row for row in near if row.case.get("context", "") in cell.network]
         of_run = [row for row in near if (row.commit, row.date) == (cell.commit, cell.date)]
-        known = {round(float(v), 4) for row in of_run for v in row.metrics.values() if isinstance(v, int | float)}
-        for key in ("count", "sram_kib", "kept", "left"):
+        numbers = [float(v) for row in of_run for v in row.metrics.values() if isinstance(v, int | float)]
+        known = {round(number / unit, 4) for number in numbers for unit in (1, 1024)}
+        for key in ("count", "tensors_kib", "weights_kib", "kept", "left"):
             assert getattr(cell, key) is None or getattr(cell, key) in known, (cell, key)
         if cell.target.startswith("ethos-u"):
             same = [r for r in near if r.case.get("target") == cell.target and r.benchmark in gallery.SOURCES]
@@ -59,7 +64,7 @@ def test_a_newer_row_replaces_the_cell() -> None:
     assert len(found) == len(CELLS)
     (cell,) = [cell for cell in found if cell.commit == "abcdef0"]
     assert (cell.network, cell.target, cell.count) == (old.case["network"], old.case["target"], 5e5)
-    assert cell.ms == 1.0 and cell.sram_kib is None
+    assert cell.ms == 1.0 and cell.tensors_kib is None
 
 
 def test_the_site_has_the_data_where_the_page_looks() -> None:
@@ -98,9 +103,31 @@ def test_commands_of_cells_exist(benchmark: str) -> None:
     command = gallery.SOURCES[benchmark].command
     module = "llm/large" if benchmark == "llm_large" else benchmark
     sources = [*(ROOT / "benchmarks").glob(f"{module}.py"), ROOT / "benchmarks" / module / "__main__.py"]
-    assert f"benchmarks.{module.replace('/', '.')}" in command or f"nox -s bench-{benchmark}" in command
-    for option in re.findall(r" (--\w+)", command):
+    assert (
+        benchmark == "cells"
+        or f"benchmarks.{module.replace('/', '.')}" in command
+        or f"nox -s bench-{benchmark}" in command
+    )
+    for option in re.findall(r" (--\w+)", command) if benchmark != "cells" else ():
         assert f'"{option}"' in sources[0].read_text(), option
+
+
+def test_commands_of_cells_are_those_of_the_compiler() -> None:
+    assert isinstance(networks.ds_cnn()[0], torch.nn.Module)
+    row = replace(ROW, benchmark="cells", case={"network": "ds_cnn", "target": "ethos-u55-64", "scheme": "int8"})
+    point = {"figures": {"cycles": 7e4, "ms": 0.25, "on_cpu": 0, **dict.fromkeys(_BYTES, 2048), "flash_bytes": None}}
+    group: Any = typer.main.get_command(app)
+    for case, target in (({}, "ethos-u55-64"), ({"chip": "himax-we2"}, "himax-we2 (ethos-u55-64)")):
+        (cell,) = gallery.cells([replace(row, case=row.case | case, metrics=cells.figures(point))])
+        found = (cell.target, cell.count, cell.ms, cell.clock_mhz, cell.tensors_kib, cell.weights_kib)
+        assert found == (target, 7e4, 0.25, 280, 2, 2)
+        program, name, *words = shlex.split(cell.command)
+        context = group.commands[name].make_context(name, words)
+        assert program == "arm-tosa" and context.params["chip" if case else "target"] == target.partition(" (")[0]
+    assert cells.figures({"error": "no rule"}) == {"error": "no rule"}
+
+
+_BYTES = ("tensors_bytes", "constants_bytes", "sram_bytes")
 
 
 def test_the_script_filters_sorts_and_pairs() -> None:
@@ -109,8 +136,8 @@ def test_the_script_filters_sorts_and_pairs() -> None:
         pytest.skip("node is not installed")
     asked = {
         "some": "cells.filter(c => g.matches(c, {task: 'vision', target: 'ethos-u85-256', text: 'MobileNet int8'}))",
-        "least": "g.ordered(cells.filter(c => c.target === 'ethos-u55-128'), 'sram_kib', false)",
-        "most": "g.ordered(cells.filter(c => c.target === 'ethos-u55-128'), 'sram_kib', true)",
+        "least": "g.ordered(cells.filter(c => c.target === 'ethos-u55-128'), 'tensors_kib', false)",
+        "most": "g.ordered(cells.filter(c => c.target === 'ethos-u55-128'), 'tensors_kib', true)",
         "pairs": "g.sideBySide(cells, 'mobilenet_v2', 'resnet8')",
         "targets": "g.choices(cells, 'target')",
         "shown": "[g.shown(undefined, 1), g.shown(1234567, 0), g.shown(0.00164, 3), g.shown(0, 1), g.shown(2.5, 3)]",
@@ -121,10 +148,10 @@ def test_the_script_filters_sorts_and_pairs() -> None:
     found: dict[str, Any] = json.loads(done.stdout)
     names = {cell["network"] for cell in found["some"]}
     assert names == {"mobilenet_v1_025", "mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large"}
-    here = sorted(c.sram_kib for c in CELLS if c.target == "ethos-u55-128" and c.sram_kib is not None)
-    lacking = sum(c.target == "ethos-u55-128" and c.sram_kib is None for c in CELLS)
+    here = sorted(c.tensors_kib for c in CELLS if c.target == "ethos-u55-128" and c.tensors_kib is not None)
+    lacking = sum(c.target == "ethos-u55-128" and c.tensors_kib is None for c in CELLS)
     for order, wanted in (("least", here), ("most", here[::-1])):
-        assert [cell.get("sram_kib") for cell in found[order]] == wanted + [None] * lacking
+        assert [cell.get("tensors_kib") for cell in found[order]] == wanted + [None] * lacking
     assert len(found["pairs"]) >= 11
     assert all(a["target"] == b["target"] and a["scheme"] == b["scheme"] for a, b in found["pairs"])
     assert {(a["network"], b["network"]) for a, b in found["pairs"]} == {("mobilenet_v2", "resnet8")}

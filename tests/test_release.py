@@ -21,6 +21,7 @@ sys.path.append(str(ROOT))  # benchmarks is no package that is installed
 from benchmarks import gallery, release
 from benchmarks.charts import CHARTS
 from benchmarks.lowering import MODELS, STACKS
+from benchmarks.registry import NETWORKS
 from benchmarks.release_steps import STEPS, Step
 from benchmarks.results import commit_of
 
@@ -30,8 +31,9 @@ OPTIONS = argparse.Namespace(litert="", cmsis_nn="", steps=[])
 
 def _names(step: Step) -> set[str]:
     """The networks of a step; those of benchmarks.real can only be imported beside the packages that it fetches."""
-    if step.each.startswith("benchmarks.real."):
-        return {name for names in _registry().values() for name in names}
+    trained = {name for names in _registry().values() for name in names}
+    if step.name in ("real", "cells"):
+        return trained | (set(NETWORKS) if step.name == "cells" else set())
     return set(release.names(step))
 
 

@@ -8,8 +8,8 @@ const COLUMNS = [
   ["target", "target"],
   ["count", "cycles", 0],
   ["ms", "ms", 3],
-  ["sram_kib", "SRAM, KiB", 1],
-  ["flash_kib", "flash, KiB", 1],
+  ["tensors_kib", "tensors, KiB", 1],
+  ["weights_kib", "weights, KiB", 1],
   ["dram_kib", "DRAM, KiB", 0],
   ["kept", "kept, %", 2],
   ["sqnr_db", "SQNR, dB", 1],
@@ -40,7 +40,8 @@ function sideBySide(cells, first, second) {
   const key = (cell) => `${cell.target}\n${cell.scheme}`;
   const of = (network) => new Map(cells.filter((cell) => cell.network === network).map((cell) => [key(cell), cell]));
   const others = of(second);
-  return [...of(first)].filter(([at]) => others.has(at)).map(([at, cell]) => [cell, others.get(at)]);
+  const pairs = [...of(first)].filter(([at]) => others.has(at)).map(([at, cell]) => ({target: cell.target, pair: [cell, others.get(at)]}));
+  return ordered(pairs, "target").map(({pair}) => pair);
 }
 
 /** The different values of a key, in order. */
@@ -127,7 +128,7 @@ function line(cell) {
   const text = {
     network: [cell.network, element("small", {}, `${cell.task}, ${cell.origin}`)],
     target: [cell.target, element("small", {}, cell.scheme + (cell.left ? `, ${cell.left} on the CPU` : ""))],
-    date: [cell.date.slice(0, 10), element("small", {}, cell.commit)],
+    date: [element("span", {class: "day"}, cell.date.slice(0, 10)), element("small", {}, cell.commit)],
   };
   const more = [`${cell.command}`, ...(cell.accuracy ? [`SQNR: ${cell.accuracy}`] : [])];
   const below = element("tr", {class: "command", hidden: ""}, element("td", {colspan: COLUMNS.length + 1},
@@ -168,10 +169,12 @@ function compare(cells) {
     table.hidden = !pairs.length;
     const used = NUMBERS.filter(([key]) => pairs.some((pair) => pair.every((cell) => cell[key] !== undefined)));
     head.replaceChildren(element("th", {scope: "col"}, "target"),
-      ...used.map(([, title]) => element("th", {scope: "col"}, title)));
+      ...used.map(([, title]) => element("th", {scope: "col"}, title)), element("th", {scope: "col"}, "measured"));
     body.replaceChildren(...pairs.map((pair) => element("tr", {},
       element("td", {"data-head": "target"}, pair[0].target, element("small", {}, pair[0].scheme)),
       ...used.map(([key, title, digits]) => element("td", {"data-head": title, class: "number"}, ...both(pair, key, digits))),
+      element("td", {"data-head": "measured"}, ...pair.flatMap((cell, i) => [i ? " / " : "", cell.commit]),
+        element("small", {}, pair.map((cell) => cell.date.slice(0, 10)).join(" / "))),
     )));
   }
   fill();
