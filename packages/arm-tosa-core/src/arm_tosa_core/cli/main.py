@@ -69,7 +69,7 @@ def options(
 
 
 class _ToldToEnd(BaseException):
-    """By a signal. No ``SystemExit``: that of a plugin's code, or of a user's, is an error of its own, and taken as one."""
+    """By a signal. No ``SystemExit``: that of a plugin's code, or of a user's, is taken as an error of that code."""
 
 
 def _end(number: int, _frame: object) -> None:
