@@ -25,7 +25,7 @@ def _tests_on(python: str) -> None:
     @nox.session(name=f"tests-{python}")
     def tests_on(session: nox.Session) -> None:
         built = sorted((ROOT / "build" / "dist").glob("*.whl")) or _build_wheels(session, "dist")
-        wanted = ["--find-links", built[0].parent, "arm-tosa-core[all,test]", "scikit-learn"]
+        wanted = ["--find-links", built[0].parent, "arm-tosa", "arm-tosa-core[test]", "scikit-learn"]
         env = Environment(session, session.name, wanted, built, python=_interpreter(session, python))
         _smoke(session, env)
         if session.posargs != ["smoke"]:
@@ -112,15 +112,17 @@ def _build_wheels(session: nox.Session, folder: str, *arguments: str) -> list[Pa
     env.python("release/build_wheels.py", str(out), *arguments)
     built = sorted(out.iterdir())
     env.python("-m", "twine", "check", "--strict", *map(str, built))
-    session.run(str(env.bin / "check-wheel-contents"), *(str(file) for file in built if file.suffix == ".whl"))
+    # W008: the wheel of arm-tosa has no module.
+    wheels = [str(file) for file in built if file.suffix == ".whl"]
+    session.run(str(env.bin / "check-wheel-contents"), "--ignore", "W008", *wheels)
     return built
 
 
 def _try_wheels(session: nox.Session, built: list[Path]) -> Environment:
-    """An environment with ``arm-tosa-core[all]`` from these files alone, in which the smoke test has passed."""
+    """An environment with ``arm-tosa`` from these files alone, in which the smoke test has passed."""
     home = ROOT / ".nox" / "wheels"
     shutil.rmtree(home, ignore_errors=True)
-    env = Environment(session, "wheels", ["--find-links", built[0].parent, "arm-tosa-core[all]"], built)
+    env = Environment(session, "wheels", ["--find-links", built[0].parent, "arm-tosa"], built)
     _smoke(session, env)
     elsewhere = Path(session.create_tmp()).resolve() / "elsewhere"
     shutil.rmtree(elsewhere, ignore_errors=True)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1].resolve()
 PACKAGES = ROOT / "packages"
-PURE = ("arm-tosa-core", "arm-cortex-m", "arm-ethosu", "arm-vgf")
+PURE = ("arm-tosa-core", "arm-cortex-m", "arm-ethosu", "arm-vgf", "arm-tosa")
 RUNTIME = "arm-runtime-cpp"
 #: ExecuTorch's own wheels run on glibc 2.28 and newer.
 GLIBC_MINOR = 28

@@ -28,10 +28,11 @@ PACKAGES = {
     "arm-vgf": "arm_vgf",
 }
 
+EVERYTHING = "arm-tosa"  # has no module
 RUNTIME = "arm-runtime-cpp"  # built by CMake; its own tests look at what is installed
 
 every_package = pytest.mark.parametrize("package", PACKAGES)
-with_the_runtime = pytest.mark.parametrize("package", [*PACKAGES, RUNTIME])
+with_the_runtime = pytest.mark.parametrize("package", [*PACKAGES, EVERYTHING, RUNTIME])
 
 
 def _project(package: str) -> dict[str, Any]:
@@ -56,7 +57,7 @@ def _declared(package: str) -> set[str]:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel and the sdist of every package."""
     folder = tmp_path_factory.mktemp("built")
-    for package in PACKAGES:
+    for package in (*PACKAGES, EVERYTHING):
         # In this environment's hatchling: a fresh build environment would be downloaded otherwise.
         command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
         subprocess.run(command, cwd=ROOT / "packages" / package, check=True, capture_output=True)
@@ -85,10 +86,22 @@ def test_the_extra_all_is_every_package() -> None:
     assert "arm-tosa-core[llm,onnx,sweep]" in extra
 
 
+def test_one_package_brings_everything_and_holds_nothing(built: Path) -> None:
+    with zipfile.ZipFile(_only(built, "arm_tosa-0*.whl")) as wheel:
+        names = {name.partition(".dist-info/")[2] for name in wheel.namelist()}
+        assert names == {"METADATA", "RECORD", "WHEEL", "licenses/LICENSE"}
+        (needs,) = _metadata(wheel).get_all("Requires-Dist", [])
+    core = _metadata(zipfile.ZipFile(_only(built, "arm_tosa_core-*.whl")))
+    own = _metadata(zipfile.ZipFile(_only(built, "arm_tosa-0*.whl")))
+    assert needs.startswith("arm-tosa-core[all]") and own["Requires-Python"] == core["Requires-Python"]
+    with tarfile.open(_only(built, "arm_tosa-0*.tar.gz")) as sdist:
+        assert {name.partition("/")[2] for name in sdist.getnames()} >= {"pyproject.toml", "README.md", "LICENSE"}
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """A folder that has no more of the packages than builds of their sdists ask for; not a repository of git yet."""
-    for package in (*PACKAGES, RUNTIME):
+    for package in (*PACKAGES, EVERYTHING, RUNTIME):
         folder = tmp_path / "packages" / package
         folder.mkdir(parents=True)
         for name in ("pyproject.toml", "README.md", "LICENSE"):
@@ -107,7 +120,7 @@ def _sdist(folder: Path, package: str) -> Path:
     return _only(folder / "dist", f"{package.replace('-', '_')}-*.tar.gz")
 
 
-@pytest.mark.parametrize("package", ["arm-vgf", RUNTIME])
+@pytest.mark.parametrize("package", ["arm-vgf", EVERYTHING, RUNTIME])
 def test_versions_are_those_of_tags_and_there_is_one_without_tags_or_git(package: str, repository: Path) -> None:
     module = package.replace("-", "_")
     assert _sdist(repository, package).name == f"{module}-0.1.dev0.tar.gz"
@@ -201,7 +214,7 @@ def test_the_core_needs_neither_vela_nor_the_model_converter(wheels: dict[str, z
 def test_requirements_are_ranges_that_admit_the_versions_of_ci(package: str) -> None:
     from packaging.requirements import Requirement
 
-    pins = dict(re.findall(r"^([a-z0-9-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+    pins = dict(re.findall(r"^([a-z0-9.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
     project = _project(package)
     optional = [line for lines in project.get("optional-dependencies", {}).values() for line in lines]
     for line in [*project["dependencies"], *optional]:
