@@ -157,3 +157,56 @@ def test_the_script_filters_sorts_and_pairs() -> None:
     assert {(a["network"], b["network"]) for a, b in found["pairs"]} == {("mobilenet_v2", "resnet8")}
     assert found["targets"].index("ethos-u55-64") < found["targets"].index("ethos-u55-128")
     assert found["shown"] == ["–", "1,234,567", "0.00164", "0.0", "2.500"]
+
+
+def test_the_page_in_a_browser(tmp_path: Path) -> None:
+    """By keyboard alone, and on a phone's width."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium and chromium-driver are not installed")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    for file in (SCRIPT, ROOT / "docs" / "stylesheets" / "gallery.css"):
+        (tmp_path / file.parent.name).mkdir()
+        shutil.copy(file, tmp_path / file.parent.name)
+    (tmp_path / "javascripts" / "gallery_data.js").write_text(gallery.script(ROWS))
+    html = re.findall(r"^<.*>$", (ROOT / "docs" / "gallery.md").read_text(), re.MULTILINE)
+    (tmp_path / "page.html").write_text(
+        "<!doctype html><meta name=viewport content=width=device-width>" + "".join(html)
+    )
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        phone = {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+        browser.get((tmp_path / "page.html").as_uri())
+
+        def see(script: str) -> Any:
+            return browser.execute_script(f"const all = (at) => [...document.querySelectorAll(at)]; return {script}")
+
+        assert browser.get_log("browser") == []
+        assert see("document.documentElement.scrollWidth") <= 375
+        keys = webdriver.Keys
+        words, cycles = browser.find_elements("css selector", "input, th[data-key=count] button")
+        words.send_keys("mobilenet int8")
+        shown = "all('table.gallery:not(.pairs) tbody tr:not(.command) td:first-child').map(e => e.firstChild.data)"
+        networks = [c.network for c in CELLS if c.target == "ethos-u55-128" and "mobilenet" in c.network]
+        assert sorted(see(shown)) == sorted(networks)
+        cycles.send_keys(keys.ENTER)
+        cycles.send_keys(keys.ENTER)
+        counts = {c.network: c.count for c in CELLS if c.target == "ethos-u55-128" and c.scheme == "int8"}
+        assert see(shown) == sorted(networks, key=lambda name: counts[name] or 0, reverse=True)
+        assert see("all('[aria-sort]').map(e => e.dataset.key + ' ' + e.ariaSort)") == ["count descending"]
+        see("all('.command + tr button, tbody td button')[0].focus()")
+        browser.switch_to.active_element.send_keys(keys.SPACE)
+        assert "--networks " + see(shown)[0] in see("all('.command:not([hidden])').map(e => e.innerText).join()")
+        first, second = browser.find_elements("css selector", "form[aria-label='Two networks'] select")
+        first.send_keys("resnet18")
+        second.send_keys("resnet8")
+        assert "resnet18 / resnet8" in see("all('[role=status]')[1].textContent")
+        assert see("all('.pairs tbody tr').length") >= 11
+    finally:
+        browser.quit()
