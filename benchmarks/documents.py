@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -35,3 +36,9 @@ def update_block(path: Path, name: str, text: str) -> None:
         write(path, with_block(path.read_text(encoding="utf-8"), name, text))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def table(heads: Sequence[str], lines: Sequence[Sequence[str]], left: int = 1) -> str:
+    """A table in Markdown, whose first ``left`` columns are text."""
+    rows = [heads, [*["---"] * left, *["---:"] * (len(heads) - left)], *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

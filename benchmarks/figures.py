@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import geometric_mean, median
 
 from benchmarks.results import Measurement
 
@@ -90,3 +90,14 @@ class Figures:
 
 def _key(case: Case) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(case.items()))
+
+
+def mean_ratio(pairs: Sequence[Pair]) -> str:
+    """The geometric mean of ours to the other's, with the least and the largest."""
+    ratios = [pair.ratio for pair in pairs if pair.ratio]
+    return f"{geometric_mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else "–"
+
+
+def shown(figure: Figure | None, decimals: int, divisor: float = 1.0) -> str:
+    """A figure as text; a dash where it was not measured."""
+    return "–" if figure is None else f"{figure.value / divisor:.{decimals}f}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from arm_tosa_core.accuracy.scheme import ALIASES
+from benchmarks.documents import table
 from benchmarks.figures import Case, Figures
 
 _SIDES = {
@@ -34,7 +35,7 @@ def steps(figures: Figures) -> str:
             if found["decode_cycles"] is not None:
                 scheme = ALIASES.get(case["scheme"], case["scheme"])
                 lines.append([name, scheme, case["context"], *_cells(found, _STEP)])
-    return _table(["methods", "scheme", "context", *(head for head, _ in _STEP.values())], lines, left=2)
+    return table(["methods", "scheme", "context", *(head for head, _ in _STEP.values())], lines, left=2)
 
 
 def lengths(figures: Figures) -> str:
@@ -54,7 +55,7 @@ def lengths(figures: Figures) -> str:
                         f"{sram or 0:,.0f}",
                     ]
                 )
-    return _table(["method", "scheme", "positions", "cycles per token", "SRAM, KiB"], lines, left=2)
+    return table(["method", "scheme", "positions", "cycles per token", "SRAM, KiB"], lines, left=2)
 
 
 _METHODS = {
@@ -73,7 +74,7 @@ def weights(figures: Figures) -> str:
             if sizes := [f"{value / 1024:,.0f}" for value in found if value]:
                 lines.append([methods, ALIASES.get(case["scheme"], case["scheme"]), *sizes])
     columns = ["each by itself, KiB", "as stored, KiB", 'with weight_order="shared", KiB']
-    return _table(["methods", "scheme", *columns], lines, left=2)
+    return table(["methods", "scheme", *columns], lines, left=2)
 
 
 def programs(figures: Figures) -> str:
@@ -83,7 +84,7 @@ def programs(figures: Figures) -> str:
         found = {name: _value(figures, case, "ours", name) for name in _METRICS}
         if found["prefill_cycles"] is not None:
             lines.append([ALIASES.get(case["scheme"], case["scheme"]), case["context"], *_cells(found, _METRICS)])
-    return _table(["scheme", "context", *(head for head, _ in _METRICS.values())], lines, left=1)
+    return table(["scheme", "context", *(head for head, _ in _METRICS.values())], lines, left=1)
 
 
 def reference(figures: Figures) -> str:
@@ -97,7 +98,7 @@ def reference(figures: Figures) -> str:
             scheme = ALIASES.get(case["scheme"], case["scheme"])
             lines.append([scheme, *found, f"{equal:,.0f} of {tokens:,.0f}"])
     heads = ["on the TOSA reference model", "on the functional model", "in float", "tokens with bit-equal scores"]
-    return _table(["scheme", *heads], lines, left=1)
+    return table(["scheme", *heads], lines, left=1)
 
 
 def large(figures: Figures) -> str:
@@ -113,7 +114,7 @@ def large(figures: Figures) -> str:
         shown = "–" if cycles is None else f"{cycles:,.0f}"
         counts.insert(-1, f"{copies:.1f}")
         lines.append([case["target"], *counts, f"{found['pte_bytes'] / 2**20:,.0f}", shown])
-    return _table(["target", *_LARGE_HEADS], lines, left=1)
+    return table(["target", *_LARGE_HEADS], lines, left=1)
 
 
 _LARGE = ("delegates", "left", "compile_s", "base_mib", "peak_mib", "largest_mib", "weights_mib", "pte_bytes")
@@ -151,8 +152,3 @@ def _cells(found: Mapping[str, float | None], columns: _Columns) -> list[str]:
 def _value(figures: Figures, case: Case, side: str, metric: str, benchmark: str = "llm") -> float | None:
     figure = figures.figure(benchmark, case, side, metric)
     return None if figure is None else figure.value
-
-
-def _table(heads: Sequence[str], lines: Sequence[Sequence[str]], left: int) -> str:
-    rows = [heads, [*["---"] * left, *["---:"] * (len(heads) - left)], *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

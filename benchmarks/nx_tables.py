@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import geometric_mean
 
+from benchmarks.documents import table
 from benchmarks.figures import Case, Figures, Pair
 
 _BENCHMARK = "nx"
@@ -31,9 +32,7 @@ def by_network(figures: Figures) -> str:
     judging = [case for case in networks if case["part"] == _HELD_OUT]
     lines.append(_means(figures, "all, geometric mean", networks))
     lines.append(_means(figures, "held out, geometric mean", judging))
-    rows = [_HEADS, ["---", *["---:"] * (len(_HEADS) - 1)], *lines]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return "\n\n".join([table, "\n".join(_failures(figures))]).strip()
+    return "\n\n".join([table(_HEADS, lines), "\n".join(_failures(figures))]).strip()
 
 
 def _line(figures: Figures, case: Case) -> list[str]:

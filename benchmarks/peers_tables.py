@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import geometric_mean
 
-from benchmarks.figures import Case, Figures, Pair
+from benchmarks.documents import table
+from benchmarks.figures import Case, Figures, Pair, mean_ratio
 
 _BENCHMARK = "ethosu_peers"
 _OTHERS = {"rival": "rival", "litert": "LiteRT"}
@@ -22,7 +23,7 @@ def by_accelerator(figures: Figures) -> str:
     targets = list(dict.fromkeys(case["target"] for case in figures.cases(_BENCHMARK)))
     groups = {target.removeprefix("ethos-").upper(): [target] for target in sorted(targets, key=_order)}
     groups |= {f"all of {f.upper()}": [t for t in targets if f in t] for f in ("u55", "u65", "u85")}
-    return _table(heads, [[name, *_means(figures, group)] for name, group in groups.items()])
+    return table(heads, [[name, *_means(figures, group)] for name, group in groups.items()])
 
 
 def _order(target: str) -> tuple[str, int]:
@@ -37,10 +38,10 @@ def _means(figures: Figures, targets: Sequence[str]) -> list[str]:
         whole = [case for case in cases if _is_whole(figures, case, other)]
         cells += [
             str(len(whole)),
-            *(_mean([_pair(figures, case, metric, other) for case in whole]) for metric in _METRICS),
+            *(mean_ratio([_pair(figures, case, metric, other) for case in whole]) for metric in _METRICS),
         ]
         if other == "rival":
-            cells.append(_mean([_pair(figures, case, "cycles", other, "deep") for case in whole]))
+            cells.append(mean_ratio([_pair(figures, case, "cycles", other, "deep") for case in whole]))
     return cells
 
 
@@ -62,7 +63,7 @@ def above(figures: Figures) -> str:
             target = case["target"].removeprefix("ethos-").upper()
             cells = [_shown(pairs[0], "{:,.0f}"), _shown(pairs[1], "{:,.1f}"), _shown(left, "{:.0f}").split(" (")[0]]
             lines.append([case["network"], target, _OTHERS[other], *cells])
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def search_times(figures: Figures) -> str:
@@ -79,7 +80,7 @@ def search_times(figures: Figures) -> str:
         cells.insert(2, within[key]["budget"])
         lines.append([key[0], key[1].removeprefix("ethos-").upper(), ", ".join(f"{s:.2f}" for s in own or ()), *cells])
     means = [each.means() for each in ratios]
-    return _table(heads, [*lines, ["all, geometric mean", "", "", *means[:2], "", *means[2:]]])
+    return table(heads, [*lines, ["all, geometric mean", "", "", *means[:2], "", *means[2:]]])
 
 
 class _Ratios:
@@ -118,18 +119,8 @@ def _pair(figures: Figures, case: Case, metric: str, other: str, ours: str = "ou
     return Pair(*(figures.figure(_BENCHMARK, case, side, metric) for side in (ours, other)))
 
 
-def _mean(pairs: Sequence[Pair]) -> str:
-    ratios = [pair.ratio for pair in pairs if pair.ratio]
-    return f"{geometric_mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else "–"
-
-
 def _shown(pair: Pair, form: str) -> str:
     if pair.ours is None or pair.other is None:
         return "–"
     both = f"{form.format(pair.ours.value)} / {form.format(pair.other.value)}"
     return both if pair.ratio is None else f"{both} ({pair.ratio:.2f})"
-
-
-def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rows = [heads, ["---", *["---:"] * (len(heads) - 1)], *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.figures import Figure, Figures
+from benchmarks.documents import table
+from benchmarks.figures import Figure, Figures, shown
 
 #: Decisions as in float from which on a scheme is recommended, in per cent.
 ENOUGH = 98.0
@@ -22,10 +23,10 @@ def accuracy(figures: Figures) -> str:
     for name in _networks(figures):
         base = {"network": name, "target": "ethos-u55-128"}
         count = figures.figure("real", {**base, "scheme": "int8"}, "ours", "decisions")
-        cells = [name, _shown(count, 0)]
+        cells = [name, shown(count, 0)]
         for metric, decimals in (("agree", 2), ("worst_db", 1)):
             for _, side, scheme in _COLUMNS:
-                cells.append(_shown(figures.figure("real", {**base, "scheme": scheme}, side, metric), decimals))
+                cells.append(shown(figures.figure("real", {**base, "scheme": scheme}, side, metric), decimals))
         cells.append(
             _recommended(
                 {
@@ -36,7 +37,7 @@ def accuracy(figures: Figures) -> str:
             )
         )
         lines.append(cells)
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def _recommended(agree: Mapping[str, Figure | None]) -> str:
@@ -62,17 +63,17 @@ def cycles(figures: Figures) -> str:
                     case = {"network": name, "target": target, "scheme": scheme}
                     failed = figures.error("real", case, side)
                     found = figures.figure("real", case, side, metric)
-                    cells.append(_ended(failed) if failed else _shown(found, decimals, divisor))
+                    cells.append(_ended(failed) if failed else shown(found, decimals, divisor))
             cells.append(
                 " / ".join(
-                    _shown(
+                    shown(
                         figures.figure("real", {"network": name, "target": target, "scheme": scheme}, side, "left"), 0
                     )
                     for _, side, scheme in _COLUMNS
                 )
             )
             lines.append(cells)
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def _ended(error: str) -> str:
@@ -81,15 +82,6 @@ def _ended(error: str) -> str:
 
 def _networks(figures: Figures) -> list[str]:
     return sorted({case["network"] for case in figures.cases("real")})
-
-
-def _shown(figure: Figure | None, decimals: int, divisor: float = 1.0) -> str:
-    return "–" if figure is None else f"{figure.value / divisor:.{decimals}f}"
-
-
-def _table(heads: list[str], lines: list[list[str]]) -> str:
-    rows = [heads, ["---", *["---:"] * (len(heads) - 1)], *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 BLOCKS = {"real-accuracy": accuracy, "real-cycles": cycles}

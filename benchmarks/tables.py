@@ -15,7 +15,8 @@ from benchmarks import (
     tflite_tables,
     timing_tables,
 )
-from benchmarks.figures import Case, Figure, Figures, Pair
+from benchmarks.documents import table
+from benchmarks.figures import Case, Figure, Figures, Pair, shown
 
 U55, U85 = "ethos-u55-128", "ethos-u85-256"
 _OTHER_DAY = "†"
@@ -55,7 +56,7 @@ def compile_time(figures: Figures) -> str:
         fast = figures.pair("flow", on[0], "lower_s")
         peak = figures.pair("lowering", on[0], "peak_rss_mib")
         lines.append([network.label, *(_seconds(pair) for pair in (*pairs, fast)), _compared(peak, 0)])
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def delegation(figures: Figures) -> str:
@@ -70,7 +71,7 @@ def delegation(figures: Figures) -> str:
             left, cycles, sram = (figures.pair("lowering", case, metric) for metric in ("left", "cycles", "sram_kib"))
             cells += [_both(left, 0), _compared(cycles, 3, 1e6), _both(sram, 0)]
         lines.append(cells)
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def accuracy(figures: Figures) -> str:
@@ -86,7 +87,7 @@ def accuracy(figures: Figures) -> str:
         ]
         for network in networks(figures, "lowering", "schemes", "accuracy")
     ]
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def sqnr(figures: Figures, network: Network) -> Pair:
@@ -108,16 +109,16 @@ def vgf(figures: Figures) -> str:
         lines.append(
             [
                 f"{case['network']}, {case['scheme']}",
-                _shown(ours, 2),
-                _shown(figures.figure("vgf", case, "ours", "device_ms"), 2),
+                shown(ours, 2),
+                shown(figures.figure("vgf", case, "ours", "device_ms"), 2),
                 *(_beside(figures, ours, case, side, engine) for _, side, engine in _VGF_PEERS),
-                " / ".join(_shown(figure, 0) for figure in loads),
-                _shown(figures.figure("vgf", case, "ours", "memory_mib"), 1),
+                " / ".join(shown(figure, 0) for figure in loads),
+                shown(figures.figure("vgf", case, "ours", "memory_mib"), 1),
                 figures.machine("vgf", case, "ours").rpartition(", ")[2],
                 f"{ours.day}, `{ours.commit}`",
             ]
         )
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def vgf_frames(figures: Figures) -> str:
@@ -149,10 +150,10 @@ def vgf_frames(figures: Figures) -> str:
         lines.append(
             [
                 f"{case['network']}, {case['scheme']}",
-                _shown(ours, 2),
+                shown(ours, 2),
                 f"{theirs.value:.2f}{note} ({ours.value / theirs.value:.2f})" if beside and theirs is not None else "–",
                 " / ".join(
-                    _shown(figures.figure("vgf_frames", case, "ours", f"{way}_us"), digits)
+                    shown(figures.figure("vgf_frames", case, "ours", f"{way}_us"), digits)
                     for way, digits in (("record", 0), ("replay", 1))
                 ),
                 f"{sum(part.value for part in parts if part is not None):.1f}",
@@ -161,7 +162,7 @@ def vgf_frames(figures: Figures) -> str:
                 f"{ours.day}, `{ours.commit}`",
             ]
         )
-    return _table([*heads, "device", "measured"], lines)
+    return table([*heads, "device", "measured"], lines)
 
 
 #: Heads of columns, sides and engines.
@@ -207,7 +208,7 @@ def host(figures: Figures) -> str:
                     f"{cpu.day}, `{cpu.commit}`",
                 ]
             )
-    return _table(["what runs it", "network", "CPU ms (ours to it)", "wall ms", "measured"], lines)
+    return table(["what runs it", "network", "CPU ms (ours to it)", "wall ms", "measured"], lines)
 
 
 _HOST_SIDES = {
@@ -247,12 +248,12 @@ def run_time(figures: Figures) -> str:
                     what,
                     ", ".join(case.values()),
                     _compared(pair, 2, 1 / factor) if metric else "–",
-                    " / ".join(_shown(figure, 0) for figure in loads) if any(loads) else "–",
+                    " / ".join(shown(figure, 0) for figure in loads) if any(loads) else "–",
                     figures.machine(benchmark, case, "ours"),
                     f"{measured.day}, `{measured.commit}`" if measured else "–",
                 ]
             )
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def means(figures: Figures) -> str:
@@ -345,17 +346,13 @@ def _scheme(figures: Figures, network: Network, scheme: str) -> str:
     if scheme == "fp32":
         return f"{max(figure.value for figure, _ in run):.0e}"
     worst, eager = min(run, key=lambda pair: pair[0].value - (pair[1].value if pair[1] else 0))
-    return f"{_shown(worst, 1)} / {_shown(eager, 1)}"
-
-
-def _shown(figure: Figure | None, decimals: int, divisor: float = 1.0) -> str:
-    return "–" if figure is None else f"{figure.value / divisor:.{decimals}f}"
+    return f"{shown(worst, 1)} / {shown(eager, 1)}"
 
 
 def _both(pair: Pair, decimals: int, divisor: float = 1.0) -> str:
     if pair.ours is None and pair.other is None:
         return "–"
-    return f"{_shown(pair.ours, decimals, divisor)} / {_shown(pair.other, decimals, divisor)}"
+    return f"{shown(pair.ours, decimals, divisor)} / {shown(pair.other, decimals, divisor)}"
 
 
 def _compared(pair: Pair, decimals: int, divisor: float = 1.0) -> str:
@@ -365,11 +362,6 @@ def _compared(pair: Pair, decimals: int, divisor: float = 1.0) -> str:
 
 def _seconds(pair: Pair) -> str:
     return _compared(pair, 1) + ("" if pair.same_day else f" {_OTHER_DAY}")
-
-
-def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rows = [heads, ["---", *["---:"] * (len(heads) - 1)], *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 #: The blocks of the page by name.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import geometric_mean
 
-from benchmarks.figures import Case, Figures, Pair
+from benchmarks.documents import table
+from benchmarks.figures import Case, Figures, Pair, mean_ratio
 
 _BENCHMARK = "tflite_files"
 _METRICS = ("cycles", "sram_kib", "cpu_s")
@@ -19,8 +19,8 @@ def means(figures: Figures) -> str:
         cases = [case for case in figures.cases(_BENCHMARK) if case["target"] == target]
         pairs = [[_pair(figures, case, metric) for case in cases] for metric in _METRICS]
         count = sum(pair.ratio is not None for pair in pairs[0])
-        lines.append([target.removeprefix("ethos-").upper(), str(count), *map(_mean, pairs)])
-    return _table(heads, lines)
+        lines.append([target.removeprefix("ethos-").upper(), str(count), *map(mean_ratio, pairs)])
+    return table(heads, lines)
 
 
 def by_file(figures: Figures) -> str:
@@ -34,7 +34,7 @@ def by_file(figures: Figures) -> str:
         both = "–" if left.ours is None or left.other is None else f"{left.ours.value:.0f} / {left.other.value:.0f}"
         cycles = [_shown(_pair(figures, case, "cycles")) for case in cases]
         lines.append([f"`{file}`", *cycles, both, _outputs(figures, cases)])
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def _targets(figures: Figures) -> list[str]:
@@ -54,17 +54,7 @@ def _outputs(figures: Figures, cases: Sequence[Case]) -> str:
     return f"{max(f.value for f in errors):.4f}" if errors else "–"
 
 
-def _mean(pairs: Sequence[Pair]) -> str:
-    ratios = [pair.ratio for pair in pairs if pair.ratio]
-    return f"{geometric_mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else "–"
-
-
 def _shown(pair: Pair) -> str:
     if pair.ours is None or pair.other is None:
         return "–"
     return f"{pair.ours.value:,.0f} / {pair.other.value:,.0f} ({pair.ours.value / pair.other.value:.2f})"
-
-
-def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rows = [heads, ["---", *["---:"] * (len(heads) - 1)], *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

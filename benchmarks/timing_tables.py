@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from benchmarks.documents import table
 from benchmarks.figures import Case, Figures
 from benchmarks.published_cycles import PUBLISHED
 
@@ -20,7 +21,7 @@ def beside_vela(figures: Figures) -> str:
         heads += [f"{short}: layers, mean (worst)", "all layers", "whole"]
     lines = [[name, *(cell for target in TARGETS for cell in _cells(figures, name, target))] for name in names]
     lines.append(["all", *(cell for target in TARGETS for cell in _sums(figures, names, target))])
-    return _table(heads, lines)
+    return table(heads, lines)
 
 
 def _cells(figures: Figures, name: str, target: str) -> tuple[str, str, str]:
@@ -60,7 +61,7 @@ def published(figures: Figures) -> str:
             shown.append("–" if value is None else f"{value:,.0f} ({value / row.cycles:.2f})")
         source = f"<{row.source}>" if row.source.startswith("http") else row.source
         lines.append([row.what, row.target.removeprefix("ethos-").upper() or "–", *shown, source])
-    return _table(["network", "accelerator", "published", "Vela 5.2", "timing model", "source"], lines)
+    return table(["network", "accelerator", "published", "Vela 5.2", "timing model", "source"], lines)
 
 
 def _value(figures: Figures, case: Case, metric: str) -> float | None:
@@ -70,8 +71,3 @@ def _value(figures: Figures, case: Case, metric: str) -> float | None:
 
 def _ratio(figures: Figures, case: Case, ours: str, theirs: str) -> float:
     return (_value(figures, case, ours) or 0.0) / (_value(figures, case, theirs) or math.inf)
-
-
-def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rows = [heads, ["---", *["---:"] * (len(heads) - 1)], *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
