@@ -48,6 +48,7 @@ _OPTIONS = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": 71,
     "RESIZE_NEAREST_NEIGHBOR": 74,
     "LEAKY_RELU": 75,
+    "REVERSE_SEQUENCE": 87,
     "MIRROR_PAD": 77,
     "SPLIT_V": 79,
     "IF": 92,
@@ -58,6 +59,7 @@ _OPTIONS = {
     "CALL_ONCE": 103,
     "VAR_HANDLE": 111,
     "GELU": 116,
+    "STABLEHLO_COMPOSITE": 21,  # of the second union
 }
 _UNION = {kind: number for kinds, number in _OPTIONS.items() for kind in kinds.split()}
 
@@ -180,6 +182,8 @@ def _operator(one: Op, codes: list[str], place: Mapping[str, int]) -> Table:
     union = ("B", _UNION[one.kind]) if one.kind in _UNION else None
     between = int32_vector([place[name] for name in one.intermediates]) if one.intermediates else None
     options = Table(*fields) if union else None
+    if one.kind.startswith("STABLEHLO_"):
+        return Table(("I", codes.index(one.kind)), *ends, *[None] * 8, union, options)
     return Table(("I", codes.index(one.kind)), *ends, union, options, custom, None, None, between)
 
 

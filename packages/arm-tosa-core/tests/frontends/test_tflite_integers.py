@@ -59,6 +59,13 @@ def test_a_logarithm_of_less_than_nothing_is_the_lowest_number() -> None:
         ("MAX_POOL_2D", {}, OTHER, torch.int8, "MAX_POOL_2D 'y': its operands and its result"),
         ("AVERAGE_POOL_2D", {}, (0.05, 1), torch.int16, "AVERAGE_POOL_2D 'y': its operands and its result"),
         ("LESS", {"z": T((1, 3), torch.int16, (0.02,))}, OTHER, torch.int16, "LESS 'y': its operands"),
+        (
+            "DYNAMIC_UPDATE_SLICE",
+            {"u": T((1, 3), torch.int8, (0.2,)), "i": int32(0, 0)},
+            X,
+            torch.int8,
+            "SLICE 'y': its op",
+        ),
         ("NEG", {}, OTHER, torch.int8, "NEG 'y': its operands and its result have different scales"),
         ("RESHAPE", {"s": int32(2, 3)}, OTHER, torch.int8, "RESHAPE 'y': its operands and its result"),
         ("SPLIT", {"a": T(torch.tensor(0, dtype=torch.int32))}, OTHER, torch.int8, "SPLIT 'y': its operands and its"),
@@ -76,6 +83,13 @@ def test_a_negative_of_integers_with_a_zero_point_is_refused() -> None:
     tensors = {name: T((2,), torch.int8, (0.1,), (3,)) for name in "xy"}
     with pytest.raises(UsageError, match="NEG 'y': LiteRT computes with the integers themselves"):
         parse(tflite(G(tensors, [Op("NEG", ["x"], ["y"])], ["x"], ["y"])), "t.tflite")
+
+
+def test_scattered_integers_with_a_zero_point_are_refused() -> None:
+    tensors = {"i": T([[2]], torch.int32), "x": T((1,), torch.int8, (0.1,), (3,)), "s": int32(4)}
+    tensors["y"] = T((4,), torch.int8, (0.1,), (3,))
+    with pytest.raises(UsageError, match="SCATTER_ND 'y': LiteRT computes with the integers themselves"):
+        parse(tflite(G(tensors, [Op("SCATTER_ND", ["i", "x", "s"], ["y"])], ["x"], ["y"])), "t.tflite")
 
 
 def test_integers_with_32_bits_and_a_scale_are_refused() -> None:

@@ -223,6 +223,15 @@ CASES = [
     Case("RESIZE_BILINEAR", ((1, 1, 2, 1), int32(1, 4)),
          lambda x, s: (np.stack([x, (x + np.roll(x, -1, 2)) / 2], 3) * [[[[1], [1]], [[1], [0]]]]
                        + x[:, :, :, None] * [[[[0], [0]], [[0], [1]]]]).reshape(1, 1, 4, 1)),
+    Case("SCATTER_ND", (T([[3], [1], [3]], torch.int32), (3, 2), int32(4, 2)),
+         lambda i, x, s: np.stack([0 * x[0], x[1], 0 * x[0], x[0] + x[2]])),
+    Case("DYNAMIC_UPDATE_SLICE", ((3, 4), (2, 2), int32(2, 1)), lambda x, u, s: np.stack([
+        x[0], *(np.concatenate([x[i, :1], u[i - 1], x[i, 3:]]) for i in (1, 2))])),
+    Case("REVERSE_SEQUENCE", ((3, 2, 4), int32(2, 3)), lambda x, n: np.stack([x[[1, 0, 2], 0], x[::-1, 1]], 1),
+         {"time": 0, "batch": 1}),
+    Case("RANK", ((3, 2, 4),), lambda x: np.array(3), dtype=torch.int32),
+    Case("BROADCAST_ARGS", (int32(3, 1), int32(2, 1, 4)), lambda x, y: np.array([2, 3, 4]), dtype=torch.int32),
+    Case("WHERE", (T([True, False, True], torch.bool),), lambda x: np.array([[0], [2]]), dtype=torch.int64),
 ]  # fmt: skip
 
 

@@ -272,7 +272,7 @@ class FileModel(nn.Module):
         return wanted
 
     def _told(self, node: FileNode) -> _Told:
-        return _Told(f"{self.file}: {node.kind} {node.name!r}")
+        return _Told(f"{self.file}: {node.kind.partition('/')[0]} {node.name!r}")  # as the file has it
 
     def _name_arguments(self) -> None:
         """Gives ``forward`` the names of the file's inputs, which become the program's."""

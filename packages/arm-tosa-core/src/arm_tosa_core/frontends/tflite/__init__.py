@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import activations, arithmetic, convolutions, moves, recurrent, reductions
+from . import activations, arithmetic, convolutions, loops, moves, recurrent, reductions
 from .reader import read
 from .rows import ROWS
 
-__all__ = ["ROWS", "activations", "arithmetic", "convolutions", "moves", "read", "recurrent", "reductions"]
+__all__ = ["ROWS", "activations", "arithmetic", "convolutions", "loops", "moves", "read", "recurrent", "reductions"]

@@ -36,6 +36,19 @@ KINDS = {
     15: Kind("<u4", torch.uint32, 32),
     17: Kind("i1", torch.int8, 4),
 }
+#: Types that are not read.
+OTHERS = {
+    5: "STRING",
+    11: "COMPLEX128",
+    12: "UINT64",
+    14: "VARIANT",
+    16: "UINT16",
+    18: "BFLOAT16",
+    19: "INT2",
+    20: "UINT4",
+    21: "FLOAT8_E4M3FN",
+    22: "FLOAT8_E5M2",
+}
 #: Elements of a sparse constant at most, for each byte of the file.
 _SPARSE = 64
 

@@ -22,6 +22,16 @@ def shape(node: FileNode, x: Tensor) -> Tensor:
     return torch.tensor(x.shape, dtype=node["dtypes"][0])
 
 
+@ROWS.row("RANK")
+def rank(node: FileNode, x: Tensor) -> Tensor:
+    return torch.tensor(x.dim(), dtype=node["dtypes"][0])
+
+
+@ROWS.row("BROADCAST_ARGS", numbers=(0, 1))
+def broadcast_sizes(node: FileNode, one: list[int], other: list[int]) -> Tensor:
+    return torch.tensor(torch.broadcast_shapes(one, other), dtype=node["dtypes"][0])
+
+
 @ROWS.row("RESHAPE", numbers=(1,))
 def reshape(node: FileNode, x: Tensor, sizes: list[int] | None = None) -> Tensor:
     sizes = node["shape"] if sizes is None else sizes
@@ -178,6 +188,45 @@ def gather_nd(node: FileNode, x: Tensor, places: Tensor) -> Tensor:
     if places.dim() == 1:  # PyTorch would read each as a number of Python
         return x[tuple(places.long().unsqueeze(0).unbind(-1))].squeeze(0)
     return x[tuple(places.long().unbind(-1))]
+
+
+@ROWS.row("SCATTER_ND", numbers=(2,))
+def scatter_nd(node: FileNode, places: Tensor, values: Tensor, sizes: list[int]) -> Tensor:
+    """Zeros with these values, which add up where places are the same."""
+    zeros = torch.zeros(sizes, dtype=values.dtype, device=values.device)
+    return zeros.index_put(tuple(places.long().unbind(-1)), values, accumulate=True)
+
+
+@ROWS.row("DYNAMIC_UPDATE_SLICE", numbers=(2,))
+def update_slice(node: FileNode, x: Tensor, part: Tensor, starts: list[int]) -> Tensor:
+    """With this part in it, which begins where it fits."""
+
+    def put(x: Tensor, axis: int) -> Tensor:
+        if axis == x.dim():
+            return part
+        first = min(max(starts[axis], 0), x.shape[axis] - part.shape[axis])
+        inner = put(x.narrow(axis, first, part.shape[axis]), axis + 1)
+        return torch.slice_scatter(x, inner, axis, first, first + part.shape[axis])
+
+    return put(x, 0)
+
+
+@ROWS.row("REVERSE_SEQUENCE", numbers=(1,))
+def reverse_sequence(node: FileNode, x: Tensor, lengths: list[int]) -> Tensor:
+    rows, time = x.split(1, node["batch"]), node["time"]
+    return torch.cat(
+        [
+            torch.cat([row.narrow(time, 0, n).flip(time), row.narrow(time, n, row.shape[time] - n)], time)
+            for row, n in zip(rows, lengths, strict=True)
+        ],
+        node["batch"],
+    )
+
+
+@ROWS.row("WHERE")
+def where(node: FileNode, x: Tensor) -> Tensor:
+    require(not x.is_meta, "how many results it has depends on numbers that are computed while the model runs")
+    return x.nonzero()
 
 
 @ROWS.row("EMBEDDING_LOOKUP")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,14 @@ import torch
 
 from ...support.errors import UsageError
 from ...support.foreign import index, printable, sizes
-from ..file_graph import FileGraph, FileNode
+from ..file_graph import FileGraph, FileNode, Subgraph
 from ..file_inputs import FileInput
 from . import operators
-from .constants import KINDS, constant
+from .constants import KINDS, OTHERS, constant
 from .flatbuffer import Table
 from .graph import Graph, Operator, Quantization, Tensor
 from .rows import ROWS
+from .same_scales import is_real, require_scales
 from .stateful import STATES, state_sizes, with_states
 
 _IDENTIFIER = b"TFL3"
@@ -44,37 +45,8 @@ _WITH_BIAS = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": (0, 1, 3),
     "CUSTOM Convolution2DTransposeBias": (0, 1, 2),
 }
-#: Operators whose integers LiteRT takes as they are, whatever their scales, by the operands that it takes them from.
-_COPIES: dict[str, tuple[int, ...]] = {
-    "AVERAGE_POOL_2D": (0,),
-    "DEPTH_TO_SPACE": (0,),
-    "EXPAND_DIMS": (0,),
-    "GATHER": (0,),
-    "GATHER_ND": (0,),
-    "MAXIMUM": (0, 1),
-    "MAX_POOL_2D": (0,),
-    "MINIMUM": (0, 1),
-    "PAD": (0,),
-    "RESHAPE": (0,),
-    "RESIZE_BILINEAR": (0,),
-    "RESIZE_NEAREST_NEIGHBOR": (0,),
-    "REVERSE_V2": (0,),
-    "SELECT": (1, 2),
-    "SELECT_V2": (1, 2),
-    "SLICE": (0,),
-    "SPACE_TO_DEPTH": (0,),
-    "SPLIT": (1,),
-    "SPLIT_V": (0,),
-    "SQUEEZE": (0,),
-    "STRIDED_SLICE": (0,),
-    "TILE": (0,),
-    "TOPK_V2": (0,),
-    "TRANSPOSE": (0,),
-}
 #: Names that the reader gives to tensors of its own.
 _OURS = re.compile(r"\((real|dequantized|scales|zeros|next|variable|\d+|weights of the \w+|biases)\)$")
-#: LiteRT compares integers with 16 bits as they are.
-_COMPARISONS = {"EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL"}
 _RANGES = {
     torch.int8: (-128, 127),
     torch.uint8: (0, 255),
@@ -131,7 +103,10 @@ def _tensor(data: bytes, table: Table, buffers: list[Table], names: set[str]) ->
     names.add(name)
     kind = table.number(1, "b")
     if kind not in KINDS:
-        raise UsageError(f"the tensor {name!r} has the type {kind}, which is not known")
+        raise UsageError(
+            f"the tensor {name!r} has the type {OTHERS.get(kind, kind)}, which is not read. Make the file without it, "
+            "or cut the graph before it"
+        )
     shape = table.integers(0)
     open_sizes = table.integers(7) or shape
     sizes(shape, f"the tensor {name!r}")
@@ -175,7 +150,7 @@ def _operator(table: Table, kinds: list[str], tensors: list[Tensor]) -> Operator
         i if i == -1 else index(i, len(tensors), f"an input of {kind}: the tensor") for i in table.integers(1)
     )
     outputs = tuple(index(i, len(tensors), f"an output of {kind}: the tensor") for i in table.integers(2))
-    attributes = operators.options(kind, table.child(4))
+    attributes = operators.options(kind, table.child(12 if kind.startswith("STABLEHLO_") else 4))
     if table.has(5):
         attributes["custom"] = table.array(5, "B").tobytes()
     return Operator(kind, inputs, outputs, attributes)
@@ -191,6 +166,7 @@ class _Maker:
         self._dequantized: set[str] = set()
         self._variables: dict[str, str] = {}  # by name of a variable: the tensor that it is now
         self._starts: dict[str, torch.Tensor] = {}  # what variables are before the first call
+        self._place = self._calls = 0
 
     def made(self) -> FileGraph:
         main = self._graphs[0]
@@ -201,7 +177,7 @@ class _Maker:
         return FileGraph(inputs, outputs, tuple(self._nodes), self._constants, self._starts, writes)
 
     def _walk(self, graph: Graph, depth: int = 0) -> None:
-        if depth > _NESTING or len(self._nodes) > _OPERATORS:
+        if depth > _NESTING or self._place > _OPERATORS:
             raise UsageError("its graphs call each other without end")
         self._constants.update({t.name: t.constant for t in graph.tensors if t.constant is not None})
         handles: dict[int, str] = {}  # the variable of a resource
@@ -218,6 +194,11 @@ class _Maker:
                 self._stateful(graph, one)
             elif one.kind == "IF":
                 self._if(graph, one, depth)
+            elif one.kind == "WHILE":
+                self._while(graph, one, depth)
+            elif one.kind == "STABLEHLO_COMPOSITE":
+                results = [graph.tensors[i].name for i in one.outputs]
+                self._same(self._inline(graph, one, "graph", one.inputs, depth), results)
             else:
                 self._operator(graph, one)
 
@@ -250,90 +231,79 @@ class _Maker:
         self._operator(graph, one)
         self._variables.update(writes)
 
+    def _called(self, one: Operator, key: str) -> Graph:
+        """A graph that an operator calls, with names of its own: it may be called twice."""
+        self._calls += 1
+        called = self._graphs[index(one.attributes[key], len(self._graphs), "the graph")]
+        return replace(called, tensors=[replace(t, name=f"{t.name} ({self._calls})") for t in called.tensors])
+
+    def _inline(self, graph: Graph, one: Operator, key: str, operands: Sequence[int], depth: int) -> list[str]:
+        """The operators of a graph in the place of the one that calls it, and the names of what they make."""
+        called, variables = self._called(one, key), dict(self._variables)
+        self._same(
+            [graph.tensors[i].name for i in operands],
+            [called.tensors[i].name for i in called.inputs],
+        )
+        self._walk(called, depth + 1)
+        if self._variables != variables:
+            raise UsageError(f"{one.kind} writes variables in one of its graphs")
+        return [called.tensors[i].name for i in called.outputs]
+
+    def _same(self, made: Sequence[str], wanted: Sequence[str]) -> None:
+        for operand, name in zip(made, wanted, strict=True):
+            self._add(name, "same", (operand,), (name,), {})
+
     def _if(self, graph: Graph, one: Operator, depth: int) -> None:
         """Both graphs are computed; the condition chooses among their results."""
-        condition, *operands = (graph.tensors[i].name for i in one.inputs)
-        branches, variables = [], dict(self._variables)
-        for key in ("then_graph", "else_graph"):
-            branch = self._graphs[index(one.attributes[key], len(self._graphs), "the graph")]
-            again = f" ({len(self._nodes)})"  # a graph may be called twice
-            branch = replace(branch, tensors=[replace(t, name=t.name + again) for t in branch.tensors])
-            for i, operand in zip(branch.inputs, operands, strict=True):
-                self._add(branch.tensors[i].name, "same", (operand,), (branch.tensors[i].name,), {})
-            self._walk(branch, depth + 1)
-            branches.append([branch.tensors[i].name for i in branch.outputs])
-        if self._variables != variables:
-            raise UsageError("IF writes variables in one of its graphs")
+        condition, *operands = one.inputs
+        branches = [self._inline(graph, one, key, operands, depth) for key in ("then_graph", "else_graph")]
         for i, *results in zip(one.outputs, *branches, strict=True):
             name = graph.tensors[i].name
-            self._add(name, "choose", (condition, *results), (name,), {})
+            self._add(name, "choose", (graph.tensors[condition].name, *results), (name,), {})
+
+    def _while(self, graph: Graph, one: Operator, depth: int) -> None:
+        """Its graphs are kept apart: a row calls them as often as the condition holds."""
+        graphs, variables, nodes = {}, dict(self._variables), self._nodes
+        for key in ("cond_graph", "body_graph"):
+            called, self._nodes = self._called(one, key), []
+            self._walk(called, depth + 1)
+            ends = ([called.tensors[i].name for i in places] for places in (called.inputs, called.outputs))
+            graphs[key] = Subgraph(*map(tuple, ends), tuple(self._nodes))
+        self._nodes = nodes
+        if self._variables != variables:
+            raise UsageError("WHILE writes variables in one of its graphs")
+        reads, makes = (tuple(graph.tensors[i].name for i in places) for places in (one.inputs, one.outputs))
+        self._add(makes[0] if makes else one.kind, one.kind, reads, makes, {}, graphs)
 
     def _operator(self, graph: Graph, one: Operator) -> None:
         operands = [None if i < 0 else graph.tensors[i] for i in one.inputs]
         results = [graph.tensors[i] for i in one.outputs]
         name = results[0].name if results else one.kind
-        if one.kind in ("QUANTIZE", "DEQUANTIZE") and any(t and t.quantization and not _is_real(t) for t in operands):
+        if one.kind in ("QUANTIZE", "DEQUANTIZE") and any(t and t.quantization and not is_real(t) for t in operands):
             raise UsageError(
                 f"{one.kind} {name!r} reads integers with 32 bits and a scale. Quantize them to 8 or 16 bits"
             )
-        if any(result.quantization and len(result.quantization.scales) > 1 for result in results if _is_real(result)):
+        if any(result.quantization and len(result.quantization.scales) > 1 for result in results if is_real(result)):
             raise UsageError(f"{one.kind} {name!r} makes a tensor with a scale per channel")
-        integers = any(t is not None and t.constant is None and _is_real(t) for t in operands)
-        integers = integers or (one.kind != "QUANTIZE" and any(map(_is_real, results)))
+        integers = any(t is not None and t.constant is None and is_real(t) for t in operands)
+        integers = integers or (one.kind != "QUANTIZE" and any(map(is_real, results)))
         numbers = ROWS[one.kind].numbers if one.kind in ROWS else frozenset()
         reads = [
             "" if t is None else self._real(t, integers and place not in numbers) for place, t in enumerate(operands)
         ]
         if one.kind in _WITH_BIAS:
             self._bias(operands, reads, *_WITH_BIAS[one.kind])
-        makes = [f"{t.name} (real)" if _is_real(t) else t.name for t in results]
+        makes = [f"{t.name} (real)" if is_real(t) else t.name for t in results]
         attributes = {**one.attributes, "dtypes": tuple(t.dtype for t in results)}
         if integers:
             attributes["scales"] = tuple(t.quantization.scales[0] if t and t.quantization else None for t in operands)
             attributes["bits"] = tuple(t.dtype.itemsize * 8 if t else 0 for t in operands)
         self._add(name, one.kind, tuple(reads), tuple(makes), attributes)
         for result, made in zip(results, makes, strict=True):
-            self._require_scales(one, operands, result)
+            require_scales(one, operands, result)
             if (q := result.quantization) is not None and made != result.name:
                 ends = {"scale": q.scales[0], "zero": q.zeros[0], "low": q.low, "high": q.high, "dtype": result.dtype}
                 self._add(name, "quantize", (made,), (result.name,), ends)
-
-    def _require_scales(self, one: Operator, operands: Sequence[Tensor | None], result: Tensor) -> None:
-        """What LiteRT computes with the integers themselves has one scale, or is refused.
-
-        Raises:
-            UsageError: the scales or zero points differ.
-        """
-        own = result.quantization
-        if one.kind in _COMPARISONS and any(t is not None and t.dtype == torch.int16 for t in operands):
-            first, *others = [t.quantization for t in operands if t is not None]
-            self._require_same(one, result, others, first)
-        if own is None or not _is_real(result):
-            return
-        places: Sequence[int] = (0,) if one.kind == "NEG" else _COPIES.get(one.kind, ())
-        if one.kind == "CONCATENATION" and result.dtype == torch.int16:
-            places = range(len(operands))
-        given = [operands[i] for i in places if i < len(operands)]
-        read = [t.quantization for t in given if t is not None and t.quantization is not None]
-        self._require_same(one, result, read, own)
-        if one.kind in ("FLOOR_DIV", "FLOOR_MOD") or (one.kind == "NEG" and own.zeros != (0,)):
-            raise UsageError(
-                f"{one.kind} {result.name!r}: LiteRT computes with the integers themselves, whatever they stand for. "
-                "Leave the operator in float"
-            )
-
-    def _require_same(
-        self,
-        one: Operator,
-        result: Tensor,
-        read: Sequence[Quantization | None],
-        wanted: Quantization | None,
-    ) -> None:
-        if list(read) != [wanted] * len(read):
-            raise UsageError(
-                f"{one.kind} {result.name!r}: its operands and its result have different scales or zero points, which "
-                "LiteRT does not bring to one. Quantize the model so that they have the same"
-            )
 
     def _real(self, tensor: Tensor, keep: bool) -> str:
         """The name of the real numbers of a tensor that an operator reads.
@@ -342,7 +312,7 @@ class _Maker:
             keep: a constant's integers stay in the program.
         """
         q = tensor.quantization
-        if q is None or not _is_real(tensor):
+        if q is None or not is_real(tensor):
             return tensor.name
         if tensor.constant is not None and not keep:
             name = f"{tensor.name} (real)"
@@ -377,14 +347,16 @@ class _Maker:
         reads[bias] = name
 
     def _add(
-        self, name: str, kind: str, inputs: tuple[str, ...], outputs: tuple[str, ...], attributes: dict[str, Any]
+        self,
+        name: str,
+        kind: str,
+        inputs: tuple[str, ...],
+        outputs: tuple[str, ...],
+        attributes: dict[str, Any],
+        graphs: Mapping[str, Subgraph] | None = None,
     ) -> None:
-        self._nodes.append(FileNode(name, kind, inputs, outputs, len(self._nodes) + 1, attributes))
-
-
-def _is_real(tensor: Tensor) -> bool:
-    """Whether its integers stand for real numbers."""
-    return tensor.quantization is not None and tensor.dtype in (torch.int8, torch.uint8, torch.int16)
+        self._place += 1
+        self._nodes.append(FileNode(name, kind, inputs, outputs, self._place, attributes, graphs or {}))
 
 
 def _dequantized(integers: torch.Tensor, q: Quantization) -> torch.Tensor:

@@ -13,13 +13,26 @@ from ...support.errors import require
 from ..file_graph import FileNode
 from ..file_model import Rows
 
-ROWS = Rows()
+
+class TfliteRows(Rows):
+    """Rows, and what to do about kinds of operators that have none."""
+
+    def advice_for(self, kind: str) -> str:
+        if kind.startswith("CUSTOM Flex"):
+            return (
+                "It is TensorFlow's own: convert with TFLITE_BUILTINS alone, and replace what the converter then names"
+            )
+        if kind.startswith("STABLEHLO_"):
+            return "Convert the model to operators of TFLite, not of StableHLO"
+        return super().advice_for(kind)
+
+
+ROWS = TfliteRows()
 _CUT = "It chooses among boxes, a number of them that varies. Make the file without it, and do it on the CPU"
 ROWS.advice |= {
     "CUSTOM TFLite_Detection_PostProcess": f"{_CUT} (export_tflite_ssd_graph.py: --add_postprocessing_op=false)",
     "NON_MAX_SUPPRESSION_V4": _CUT,
     "NON_MAX_SUPPRESSION_V5": _CUT,
-    "WHILE": "Make the file with its steps one behind the other (Keras: unroll=True)",
 }
 register_quantized_decomposed()
 
