@@ -29,7 +29,7 @@ def rank(node: FileNode, x: Tensor) -> Tensor:
 
 @ROWS.row("BROADCAST_ARGS", numbers=(0, 1))
 def broadcast_sizes(node: FileNode, one: list[int], other: list[int]) -> Tensor:
-    return torch.tensor(torch.broadcast_shapes(one, other), dtype=node["dtypes"][0])
+    return torch.tensor(np.broadcast_shapes(one, other), dtype=node["dtypes"][0])
 
 
 @ROWS.row("RESHAPE", numbers=(1,))
@@ -213,7 +213,7 @@ def update_slice(node: FileNode, x: Tensor, part: Tensor, starts: list[int]) -> 
 
 @ROWS.row("REVERSE_SEQUENCE", numbers=(1,))
 def reverse_sequence(node: FileNode, x: Tensor, lengths: list[int]) -> Tensor:
-    rows, time = x.split(1, node["batch"]), node["time"]
+    rows, time = torch.split_with_sizes(x, [1] * x.shape[node["batch"]], node["batch"]), node["time"]
     return torch.cat(
         [
             torch.cat([row.narrow(time, 0, n).flip(time), row.narrow(time, n, row.shape[time] - n)], time)

@@ -267,8 +267,8 @@ class _Maker:
         for key in ("cond_graph", "body_graph"):
             called, self._nodes = self._called(one, key), []
             self._walk(called, depth + 1)
-            ends = ([called.tensors[i].name for i in places] for places in (called.inputs, called.outputs))
-            graphs[key] = Subgraph(*map(tuple, ends), tuple(self._nodes))
+            reads, makes = (tuple(called.tensors[i].name for i in ends) for ends in (called.inputs, called.outputs))
+            graphs[key] = Subgraph(reads, makes, tuple(self._nodes))
         self._nodes = nodes
         if self._variables != variables:
             raise UsageError("WHILE writes variables in one of its graphs")
