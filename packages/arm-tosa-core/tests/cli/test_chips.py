@@ -188,6 +188,12 @@ def test_a_sweep_says_which_chip_does(sized: None, folder: Path) -> None:
     assert "It is the same on twin." in shown and "twin: It is new." in shown
 
 
+def test_a_sweep_takes_targets_beside_chips(sized: None, folder: Path) -> None:
+    (folder / "net.py").write_text(NET)
+    found = ok("sweep", "net.py:make", "--targets", "acme", "--chips", "small", "--sram", "1M", "--latency", "100ms")
+    assert [(row["target"], row.get("chip")) for row in found["results"]] == [("acme", None), ("acme", "small")]
+
+
 def test_a_chip_whose_size_is_none_spares_the_others(
     sized: None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,8 +209,13 @@ def test_a_chip_whose_size_is_none_spares_the_others(
 @pytest.mark.parametrize(
     ("text", "words", "message"),
     [
-        ("[chips.large]", ["--chips", "all", "--space", "space.toml"], "give --space FILE.toml or --chips NAMES, one"),
-        ("", [], "give --space FILE.toml or --chips NAMES, one of them"),
+        (
+            "[chips.large]",
+            ["--chips", "all", "--space", "space.toml"],
+            "give --targets NAMES, --chips NAMES or both",
+        ),
+        ("[chips.large]", ["--targets", "acme-npu", "--space", "space.toml"], "or else --space FILE.toml"),
+        ("", [], "or else --space FILE.toml"),
         (
             "[chips.lagre]",
             ["--space", "space.toml"],

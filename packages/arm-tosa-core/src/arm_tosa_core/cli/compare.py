@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +36,10 @@ Evaluate = Annotated[
     str | None,
     typer.Option(metavar="FILE", help=".npz with samples to judge the accuracy with: not those of --calibration."),
 ]
+Targets = Annotated[
+    str | None,
+    typer.Option(metavar="NAMES", help="Targets, separated by commas; ethos-u55-* means all of a family."),
+]
 Chips = Annotated[
     str | None,
     typer.Option(
@@ -48,10 +52,7 @@ Page = Annotated[Path | None, typer.Option("-o", "--output", help="Also write th
 
 def compare(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2, .onnx or .tflite file, or file.py:function.")],
-    targets: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Targets, separated by commas; ethos-u55-* means all of a family."),
-    ] = None,
+    targets: Targets = None,
     chips: Chips = None,
     quantize: Annotated[
         str | None,
@@ -75,7 +76,7 @@ def compare(
     sources = sources_of(model, calibration, evaluate, metric, trust, input_shape, input_value)
     sources.require({})
     require_page(output)
-    names = [*devices_named(targets, targets_named), *devices_named(chips, chips_named)]
+    names = devices_named(targets, chips)
     if quantize is None:
         quantize = default_scheme(model, sources)
     schemes = schemes_named([text.strip() for text in quantize.split(",")])
@@ -100,10 +101,15 @@ def compare(
     return Result(data, show)
 
 
-def devices_named(texts: str | None, named: Callable[[str], list[str]]) -> list[str]:
+def devices_named(targets: str | None, chips: str | None) -> list[str]:
     """The devices that names and patterns mean, separated by commas; each once."""
-    patterns = [] if texts is None else texts.split(",")
-    return list(dict.fromkeys(name for text in patterns for name in named(text.strip())))
+    names = [
+        name
+        for texts, named in ((targets, targets_named), (chips, chips_named))
+        for text in (() if texts is None else texts.split(","))
+        for name in named(text.strip())
+    ]
+    return list(dict.fromkeys(names))
 
 
 def default_scheme(model: str, sources: FileSources) -> str:

@@ -20,13 +20,14 @@ from ..sweep.point import Evaluation, Failure
 from ..sweep.point import Result as PointResult
 from ..sweep.pool import Pool, default_workers
 from ..sweep.run import sweep as sweep_points
-from ..sweep.space import Space, chips_named, read_space
+from ..sweep.space import Space, read_space
 from .compare import (
     Calibration,
     Chips,
     Evaluate,
     Metric,
     Page,
+    Targets,
     default_scheme,
     devices_named,
     note_calibration,
@@ -58,6 +59,7 @@ def sweep(
             "each option of the target; the table parameters, with lists for the model's function."
         ),
     ] = None,
+    targets: Targets = None,
     chips: Chips = None,
     calibration: Calibration = None,
     evaluate: Evaluate = None,
@@ -116,7 +118,7 @@ def sweep(
     sources = sources_of(model, calibration, evaluate, metric, trust, input_shape, input_value)
     _require_data(limits, evaluate, metric)
     require_page(output)
-    chosen = _space(space, chips, lambda: default_scheme(model, sources), limits.sram)
+    chosen = _space(space, targets, chips, lambda: default_scheme(model, sources), limits.sram)
     for parameters in chosen.all_parameters():
         sources.require(dict(parameters))
     if dask is not None and (workers is not None or memory is not None):
@@ -146,20 +148,24 @@ def sweep(
     return _result(results, best, chosen, sources, limits, output)
 
 
-def _space(path: Path | None, chips: str | None, scheme: Callable[[], str], sram: int | None) -> Space:
-    if (path is None) == (chips is None):
+def _space(
+    path: Path | None, targets: str | None, chips: str | None, scheme: Callable[[], str], sram: int | None
+) -> Space:
+    named = targets is not None or chips is not None
+    if (path is not None) == named:
         raise UsageError(
-            "give --space FILE.toml or --chips NAMES, one of them: in the file, chips are tables such as "
+            "give --targets NAMES, --chips NAMES or both, or else --space FILE.toml, in which they are tables such as "
             '[chips."alif-*"]'
         )
     if path is not None:
         return read_space(path, scheme)
-    return Space({name: _within(name, sram) for name in devices_named(chips, chips_named)}, [scheme()])
+    return Space({name: _within(name, sram) for name in devices_named(targets, chips)}, [scheme()])
 
 
-def _within(chip: str, sram: int | None) -> dict[str, list[str]]:
+def _within(device: str, sram: int | None) -> dict[str, list[str]]:
     """The options of a chip, if it has more SRAM than is allowed, that have the program made for so much."""
-    own = plugins.chip(chip).options.get("sram_size")
+    chip = plugins.chips().get(device)
+    own = None if chip is None else chip.options.get("sram_size")
     if sram is None or own is None:
         return {}
     try:
