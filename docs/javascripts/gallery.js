@@ -40,8 +40,8 @@ function sideBySide(cells, first, second) {
   const key = (cell) => `${cell.target}\n${cell.scheme}`;
   const of = (network) => new Map(cells.filter((cell) => cell.network === network).map((cell) => [key(cell), cell]));
   const others = of(second);
-  const pairs = [...of(first)].filter(([at]) => others.has(at)).map(([at, cell]) => ({target: cell.target, pair: [cell, others.get(at)]}));
-  return ordered(pairs, "target").map(({pair}) => pair);
+  return ordered([...of(first).values()], "target")
+    .filter((cell) => others.has(key(cell))).map((cell) => [cell, others.get(key(cell))]);
 }
 
 /** The different values of a key, in order. */
@@ -88,13 +88,14 @@ function draw(root, {cells, tasks, unmeasured}) {
   const body = element("tbody");
   const more = element("button", {type: "button", onclick: () => { state.most += 200; fill(); }}, "Show more lines");
 
-  for (const [key, head] of COLUMNS) {
+  for (const [key, head, digits] of COLUMNS) {
     const sort = () => {
       state.down = state.key === key && !state.down;
       state.key = key;
       fill();
     };
-    heads.append(element("th", {scope: "col", "data-key": key}, element("button", {type: "button", onclick: sort}, head)));
+    const button = element("button", {type: "button", onclick: sort}, head);
+    heads.append(element("th", {scope: "col", "data-key": key, class: digits === undefined ? false : "number"}, button));
   }
   heads.append(element("th", {scope: "col"}, "command"));
 
@@ -123,12 +124,18 @@ function draw(root, {cells, tasks, unmeasured}) {
   fill();
 }
 
+/** A target, and small: what a chip has, the scheme, and more. */
+function where(cell, more = "") {
+  const [name, of] = cell.target.split(/ [(]|[)]/);
+  return [element("span", {class: "whole"}, name), element("small", {}, (of ? `${of}, ` : "") + cell.scheme + more)];
+}
+
 /** A line of the table, and one below it with the command, hidden at first. */
 function line(cell) {
   const text = {
     network: [cell.network, element("small", {}, `${cell.task}, ${cell.origin}`)],
-    target: [cell.target, element("small", {}, cell.scheme + (cell.left ? `, ${cell.left} on the CPU` : ""))],
-    date: [element("span", {class: "day"}, cell.date.slice(0, 10)), element("small", {}, cell.commit)],
+    target: where(cell, cell.left ? `, ${cell.left} on the CPU` : ""),
+    date: [element("span", {class: "whole"}, cell.date.slice(0, 10)), element("small", {}, cell.commit)],
   };
   const more = [`${cell.command}`, ...(cell.accuracy ? [`SQNR: ${cell.accuracy}`] : [])];
   const below = element("tr", {class: "command", hidden: ""}, element("td", {colspan: COLUMNS.length + 1},
@@ -169,9 +176,10 @@ function compare(cells) {
     table.hidden = !pairs.length;
     const used = NUMBERS.filter(([key]) => pairs.some((pair) => pair.every((cell) => cell[key] !== undefined)));
     head.replaceChildren(element("th", {scope: "col"}, "target"),
-      ...used.map(([, title]) => element("th", {scope: "col"}, title)), element("th", {scope: "col"}, "measured"));
+      ...used.map(([, title]) => element("th", {scope: "col", class: "number"}, title)),
+      element("th", {scope: "col"}, "measured"));
     body.replaceChildren(...pairs.map((pair) => element("tr", {},
-      element("td", {"data-head": "target"}, pair[0].target, element("small", {}, pair[0].scheme)),
+      element("td", {"data-head": "target"}, ...where(pair[0])),
       ...used.map(([key, title, digits]) => element("td", {"data-head": title, class: "number"}, ...both(pair, key, digits))),
       element("td", {"data-head": "measured"}, ...pair.flatMap((cell, i) => [i ? " / " : "", cell.commit]),
         element("small", {}, pair.map((cell) => cell.date.slice(0, 10)).join(" / "))),
