@@ -189,23 +189,24 @@ def _words(command: str) -> list[str]:
 def _environment(step: Step) -> dict[str, str]:
     sites = os.environ.get("BENCH_SITES", "") if {"packages", "peers"} & set(step.needs) else ""
     paths = [path for path in (sites, os.environ.get("PYTHONPATH", "")) if path]
-    return {**environment(), "PYTHONPATH": os.pathsep.join(paths)}
+    # Not how many threads: that is the benchmarks' own.
+    return {**os.environ, "PATH": environment()["PATH"], "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def listed(chosen: Iterable[Step], options: Options, results: Path = RESULTS) -> Iterator[str]:
     """A line for each step: commands done of this commit's, seconds of the last run, newest rows, what it needs."""
     state, here = _record(results / RECORD.name), commit_of(ROOT).rstrip("+")
-    yield f"{'step':18}{'done':>9}{'minutes':>9}  {'newest rows':20}needs"
+    yield f"{'step':18}{'done':>9}{'minutes':>11}  {'newest rows':20}needs"
     for step in chosen:
         done = state["done"].get(step.name, {})
         of_commit = len(done) if state["commit"] == here else 0
-        seconds = f"{sum(done.values()) / 60:.1f}" if done else "–"
+        seconds = f"{sum(done.values()) / 60:.1f}" if done else f"about {step.about}" if step.about else "–"
         file = results / f"{step.name}.jsonl"
         newest = max(read(file), key=lambda row: row.date, default=None) if file.exists() else None
         rows = f"{newest.date[:10]} {newest.commit}" if newest else "none"
         needs = [*_lacking(step, options), *(["a GPU, for a part"] if step.device and not _gpu() else [])]
         count = f"{of_commit} of {len(commands(step, options)) or '?'}"
-        yield f"{step.name:18}{count:>9}{seconds:>9}  {rows:20}{'; '.join(needs)}".rstrip()
+        yield f"{step.name:18}{count:>9}{seconds:>11}  {rows:20}{'; '.join(needs)}".rstrip()
 
 
 class Shown(Figures):

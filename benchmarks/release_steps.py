@@ -26,6 +26,7 @@ class Step:
         each: the names, as ``MODULE:DICTIONARY``, or a function there.
         device: a command for a machine with a GPU, after the others.
         needs: keys of ``benchmarks.release.NEEDS``.
+        about: minutes on two cores, of runs before there was a record of them; 0: not known.
     """
 
     name: str
@@ -33,14 +34,15 @@ class Step:
     each: str = ""
     device: str = ""
     needs: Sequence[str] = ()
+    about: int = 0
 
 
 _ZOO, _ALL = "benchmarks.registry:ZOO", "benchmarks.registry:NETWORKS"
 
 #: In this order: what needs nothing first, and of that the short ones.
 STEPS = (
-    Step("ethosu_model", ["ethosu_model"]),
-    Step("firmware_size", ["firmware_size"], needs=["compiler"]),
+    Step("ethosu_model", ["ethosu_model"], about=1),
+    Step("firmware_size", ["firmware_size"], needs=["compiler"], about=2),
     Step("cortex_m_costs", ["cortex_m_costs"], needs=["compiler"]),
     Step("timing", ["timing", "timing --published"]),
     Step("vgf_networks", ["vgf_networks"]),
@@ -80,7 +82,7 @@ STEPS = (
     ),
     Step("schemes", ["schemes --networks {each}"], _ALL),
     Step("tflite_files", ["tflite_files --fetch {work}/tflite", "tflite_files {work}/tflite --litert {python}"]),
-    Step("real", ["real --networks {each}"], "benchmarks.real.registry:NETWORKS", needs=["packages"]),
+    Step("real", ["real --networks {each}"], "benchmarks.real.registry:NETWORKS", needs=["packages"], about=120),
     Step("cells", ["cells --networks {each}"], "benchmarks.cells:names", needs=["packages"]),
     Step("vgf", ["vgf --prepare {work}/vgf"], device="vgf --measure {work}/vgf", needs=["peers"]),
     Step(
@@ -102,5 +104,5 @@ STEPS = (
         needs=["torchvision"],
     ),
     Step("cortex_m_kernels", ["cortex_m_kernels --cmsis-nn {cmsis_nn}"], needs=["compiler", "cmsis_nn"]),
-    Step("nx", ["nx --networks {each}"], "benchmarks.nx.registry:NETWORKS", needs=["packages", "estimator"]),
+    Step("nx", ["nx --networks {each}"], "benchmarks.nx.registry:NETWORKS", needs=["packages", "estimator"], about=60),
 )  # fmt: skip
