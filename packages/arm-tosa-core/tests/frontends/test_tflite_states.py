@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,20 @@ def lstm(quantized: bool, kind: str = "UNIDIRECTIONAL_SEQUENCE_LSTM", clip: floa
     return G(tensors, [Op(kind, reads, ["y"], options, intermediates=between)], ["x"], ["y"])
 
 
+def halves(graph: G) -> G:
+    """With its constants in 16 bits, as the converter's float16 option leaves them."""
+    tensors, operators = dict(graph.tensors), []
+    for name, one in graph.tensors.items():
+        if one.data is not None:
+            tensors |= {name: T(tuple(one.data.shape)), f"{name}/half": T(one.data.half())}
+            operators.append(Op("DEQUANTIZE", [f"{name}/half"], [name]))
+    return replace(graph, tensors=tensors, operators=[*operators, *graph.operators])
+
+
+def _halved(name: str) -> G:
+    return halves(WANTED[name][0]())
+
+
 def calls(graph: G) -> list[torch.Tensor]:
     x = graph.tensors["x"]
     low, high = (-128, 128) if x.dtype == torch.int8 else (-64, 65)
@@ -129,6 +144,9 @@ WANTED: dict[str, tuple[Callable[[], G], list[list[float]]]] = {
     ),
     "one step of integers": (lambda: lstm(True, "LSTM"), [[2, 2, 2], [2, 1, 2], [1, 32, -26]]),
 }
+
+
+WANTED |= {f"{name}, in 16 bits": (partial(_halved, name), WANTED[name][1]) for name in ("svdf", "lstm", "one step")}
 
 
 @pytest.mark.parametrize("name", WANTED)

@@ -182,7 +182,10 @@ class _Maker:
         self._constants.update({t.name: t.constant for t in graph.tensors if t.constant is not None})
         handles: dict[int, str] = {}  # the variable of a resource
         for one in graph.operators:
-            if one.kind == "VAR_HANDLE":
+            if (known := _stored(graph, one)) is not None and known.constant is not None:
+                graph.tensors[one.outputs[0]] = known
+                self._constants[known.name] = known.constant
+            elif one.kind == "VAR_HANDLE":
                 handles[one.outputs[0]] = f"{printable(one.attributes['shared_name'])} (variable)"
             elif one.kind == "READ_VARIABLE":
                 self._read(handles.get(one.inputs[0], ""), graph.tensors[one.outputs[0]])
@@ -357,6 +360,18 @@ class _Maker:
     ) -> None:
         self._place += 1
         self._nodes.append(FileNode(name, kind, inputs, outputs, self._place, attributes, graphs or {}))
+
+
+def _stored(graph: Graph, one: Operator) -> Tensor | None:
+    """The constant that an operator makes of one, if it says only how the file stores it."""
+    if one.kind not in ("DENSIFY", "DEQUANTIZE") or len(one.inputs) != 1 or one.inputs[0] < 0:
+        return None
+    source, result = graph.tensors[one.inputs[0]], graph.tensors[one.outputs[0]]
+    if source.constant is None or one.kind == "DENSIFY":
+        return None if source.constant is None else replace(source, name=result.name)
+    if is_real(source) and source.quantization is not None:
+        return replace(result, constant=_dequantized(source.constant, source.quantization))
+    return replace(result, constant=source.constant.float()) if source.dtype == torch.float16 else None
 
 
 def _dequantized(integers: torch.Tensor, q: Quantization) -> torch.Tensor:
