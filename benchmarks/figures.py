@@ -74,6 +74,11 @@ class Figures:
         run = [m for m in having if m.date == newest]
         return Figure(median(m.metrics[metric] for m in run), newest, run[-1].commit)
 
+    def newest(self, benchmark: str, case: Case, side: str, metric: str) -> Measurement | None:
+        """The newest measurement that has the metric."""
+        having = [m for m in self._by_case[benchmark, _key(case), side] if metric in m.metrics]
+        return max(having, key=lambda m: m.date, default=None)
+
     def pair(self, benchmark: str, case: Case, metric: str, other: str = "rival") -> Pair:
         """A figure of ours and of another side."""
         return Pair(*(self.figure(benchmark, case, side, metric) for side in ("ours", other)))

@@ -218,8 +218,12 @@ class Shown(Figures):
 
     def figure(self, benchmark: str, case: Case, side: str, metric: str) -> Figure | None:
         found = super().figure(benchmark, case, side, metric)
-        if found:
-            self.asked.append((benchmark, case, found.commit))
+        self.asked += [(benchmark, case, found.commit)] if found else []
+        return found
+
+    def newest(self, benchmark: str, case: Case, side: str, metric: str) -> Measurement | None:
+        found = super().newest(benchmark, case, side, metric)
+        self.asked += [(benchmark, case, found.commit)] if found else []
         return found
 
 

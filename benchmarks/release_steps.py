@@ -42,6 +42,7 @@ _ZOO, _ALL = "benchmarks.registry:ZOO", "benchmarks.registry:NETWORKS"
 #: In this order: what needs nothing first, and of that the short ones.
 STEPS = (
     Step("ethosu_model", ["ethosu_model"], about=1),
+    Step("demo", ["demo"], needs=["compiler"]),
     Step("firmware_size", ["firmware_size"], needs=["compiler"], about=2),
     Step("cortex_m_costs", ["cortex_m_costs"], needs=["compiler"]),
     Step("timing", ["timing", "timing --published"]),
