@@ -105,6 +105,14 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
         ),
         "ConstantOfShape 'fill': it makes a constant of the sizes",
     ),
+    "an operand too many": (
+        _with(lambda p: p.graph.node.append(N("Relu", ["y", "x"], ["z"], name="r"))),
+        "Relu 'r': it has 2 operands: one is missing, or one too many",
+    ),
+    "an operand too few": (
+        _with(lambda p: p.graph.node.append(N("QuantizeLinear", ["y"], ["z"], name="q"))),
+        "QuantizeLinear 'q': it has 1 operands: one is missing",
+    ),
     "data outside of the folder": (_external("../secret"), "would lie outside of the folder"),
     "data at an absolute path": (_external("/etc/passwd"), "would lie outside of the folder"),
     "data that is not there": (_external("weights"), "cannot be read: No such file"),

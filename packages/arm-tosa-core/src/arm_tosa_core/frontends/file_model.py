@@ -214,6 +214,7 @@ class FileModel(nn.Module):
                 )
             row, inputs = rows[node.kind], [self._value(values, node, name) for name in node.inputs]
             with self._told(node):
+                _require_operands(row, inputs)
                 if row.expand and not (row.folds and row.function is not _expands and _all_known(inputs)):
                     expansion = _expanded(row.expand, node, inputs, taken)
                     if expansion is not None:
@@ -290,6 +291,15 @@ class FileModel(nn.Module):
         parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names[1:]]
         forward.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # inspect reads it
         self.forward = forward  # type: ignore[method-assign]
+
+
+def _require_operands(row: Row, inputs: Sequence[Tensor | None]) -> None:
+    for function in (row.function, row.expand):
+        try:
+            if function is not None:
+                inspect.signature(function).bind(None, *inputs)
+        except TypeError:
+            raise Rejected(f"it has {len(inputs)} operands: one is missing, or one too many is there") from None
 
 
 def _expanded(
