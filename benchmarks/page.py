@@ -1,4 +1,4 @@
-"""Makes the tables and charts of ``docs/benchmarks.md`` and ``docs/trained-networks.md`` from measurements.
+"""Makes the tables and charts of ``docs/benchmarks.md``, ``docs/trained-networks.md`` and the README from measurements.
 
     python -m benchmarks.page             # writes them; charts need matplotlib (nox -s bench has it)
     python -m benchmarks.page --check     # writes nothing; exit status 1 and a list if any is stale
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from benchmarks import demo
 from benchmarks.charts import CHARTS, Chart, draw, is_current
 from benchmarks.documents import update_block, with_block, write
 from benchmarks.figures import Figures
@@ -26,7 +27,11 @@ IMAGES = ROOT / "docs" / "images" / "benchmarks"
 
 
 #: The blocks of each page.
-PAGES: dict[Path, Mapping[str, Callable[[Figures], str]]] = {DOCUMENT: BLOCKS, TRAINED: REAL}
+PAGES: dict[Path, Mapping[str, Callable[[Figures], str]]] = {
+    DOCUMENT: BLOCKS,
+    TRAINED: REAL,
+    ROOT / "README.md": {"demo": demo.shown},
+}
 
 
 def stale(results: Path = RESULTS, images: Path = IMAGES) -> list[str]:
