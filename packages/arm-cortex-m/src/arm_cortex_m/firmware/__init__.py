@@ -43,6 +43,9 @@ class CortexMFirmware:
     def boards(self) -> dict[str, str]:
         return {name: find_board(name).description for name in boards()}
 
+    def require_board(self, board: str, target: str) -> None:
+        _require_core(find_board(board), target)
+
     def remainder(self, form: str = "cmake") -> Sequence[ArmCompileSpec]:
         return [ProcessorCompileSpec()] if self.npu else []  # the target itself
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,8 @@ from .ports import as_integers, real
 Array = np.ndarray[Any, Any]
 _BUILD_SECONDS = 600
 _RUN_SECONDS = 600
+#: What GNU's and LLVM's linkers say of a memory that is full.
+_FULL = re.compile(r"region [`'](\w+)':? overflowed by (\d+) bytes")
 
 
 def run_firmware(folder: Path, arrays: Sequence[Array]) -> list[Array]:
@@ -84,8 +87,17 @@ def build(folder: Path, where: Board) -> Path:
     """Builds a firmware, where it is not built yet, and returns the program's file."""
     _require("cmake", where)
     # Each time: it costs little, and CMake refuses a folder that was built elsewhere.
-    for command in (["cmake", "--preset", "board"], ["cmake", "--build", "build", "--parallel"]):
-        run_tool("cmake", command, cwd=folder, timeout=_BUILD_SECONDS, fix=f"the board needs: {where.needs}")
+    try:
+        for command in (["cmake", "--preset", "board"], ["cmake", "--build", "build", "--parallel"]):
+            run_tool("cmake", command, cwd=folder, timeout=_BUILD_SECONDS, fix=f"the board needs: {where.needs}")
+    except ToolError as error:
+        if full := dict(_FULL.findall(error.output)):
+            lacking = " and ".join(f"{memory} lacks {int(size):,} bytes" for memory, size in full.items())
+            raise UsageError(
+                f"{folder} does not fit board {where.name!r}: {lacking}. Make the model or its input smaller, or give "
+                f"the board's memories in {folder / 'boards' / where.name}"
+            ) from error
+        raise
     if "NPU:STRING=null" in (folder / "build" / "CMakeCache.txt").read_text("utf-8", errors="replace").splitlines():
         raise UsageError(
             f"{folder / 'build'} was built with NPU=null, which computes nothing: "

@@ -92,10 +92,10 @@ def deploy(
     maker = firmware_of(device)
     if form not in maker.formats():
         raise UsageError(f"there is no format {form!r}; formats are: {', '.join(maker.formats())}")
-    if form == "cmake" and board not in maker.boards():
-        raise UsageError(
-            f"{f'there is no board {board!r}' if board else 'give --board'}; boards are: {', '.join(maker.boards())}"
-        )
+    if form == "cmake":
+        if not board:
+            raise UsageError(f"give --board; boards are: {', '.join(maker.boards())}")
+        maker.require_board(board, device.name)
     if form != "cmake" and board:
         raise UsageError(f"the format {form} is for any board: leave --board {board} out")
     require_folder(output)
@@ -141,7 +141,7 @@ def _target(name: str | None, compiled: Iterable[Pte]) -> Target:
     names |= {name} if name is not None else set()
     if len(names) != 1:
         raise UsageError(
-            f"firmware has one NPU, and --target and the .pte files name several: {', '.join(sorted(names))}"
+            f"firmware is for one target, and --target and the .pte files name several: {', '.join(sorted(names))}"
             if names
             else "give --target: what to compile the models for, a name from `arm-tosa targets`"
         )

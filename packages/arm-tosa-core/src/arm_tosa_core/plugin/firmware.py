@@ -98,6 +98,13 @@ class Firmware(Protocol):
     def boards(self) -> Mapping[str, str]:
         """One line about each board that firmware can be made for, by name."""
 
+    def require_board(self, board: str, target: str) -> None:
+        """Finds out before models are compiled whether ``deploy`` can make firmware of them for a board.
+
+        Raises:
+            UsageError: there is no such board, or it does not run programs for the target.
+        """
+
     def remainder(self, form: str = "cmake") -> Sequence[CompileSpec]:
         """The targets for operators that this one refuses, so that firmware of a format computes them itself.
 
@@ -149,7 +156,7 @@ def firmware_of(target: Target) -> Firmware:
         PluginError: it cannot be imported.
     """
     if not target.host.firmware:
-        raise UsageError(f"target {target.name!r} makes no firmware; Ethos-U does (arm-ethosu)")
+        raise UsageError(f"target {target.name!r} makes no firmware; those of Ethos-U and Cortex-M do")
     module, _, name = target.host.firmware.partition(":")
     try:
         firmware: Firmware = getattr(import_module(module), name)
