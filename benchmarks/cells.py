@@ -2,6 +2,7 @@
 
     python -m benchmarks.cells                                        # all networks: hours
     python -m benchmarks.cells --networks ds_cnn resnet8 --schemes int8
+    python -m benchmarks.cells --networks ds_cnn --chips 'alif-*-u85'    # these devices alone
 
 One ``arm-tosa sweep`` for each network, whose figures are those of ``arm-tosa compile``. It is calibrated with one
 sample: cycles and memory are right, accuracy is not looked at. A target or chip that takes no such model has a row with
@@ -41,17 +42,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", nargs="+", metavar="NAME", help="default: all")
     parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=SCHEMES)
+    parser.add_argument("--chips", metavar="PATTERN", help="only the chips of these names; default: every device")
     add_results_option(parser, BENCHMARK)
     options = parser.parse_args()
+    space = SPACE if options.chips is None else f"[chips.{json.dumps(options.chips)}]\n"
     run = Run.here(BENCHMARK)
     for network in options.networks or names():
-        for measurement in record(options.results, _measured(run, network, options.schemes)):
+        for measurement in record(options.results, _measured(run, network, options.schemes, space)):
             print(progress(measurement), flush=True)
 
 
-def _measured(run: Run, network: str, schemes: list[str]) -> Iterator[Measurement]:
+def _measured(run: Run, network: str, schemes: list[str], space: str) -> Iterator[Measurement]:
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "space.toml").write_text(f"quantize = {json.dumps(schemes)}\n{SPACE}")
+        Path(folder, "space.toml").write_text(f"quantize = {json.dumps(schemes)}\n{space}")
         words = ["--space", f"{folder}/space.toml", "--study", f"{folder}/study", "--points", "1000", "--json"]
         command = ["arm-tosa", "sweep", f"benchmarks/networks.py:{network}", *words]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment(), cwd=ROOT, check=False)
