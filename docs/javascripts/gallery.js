@@ -103,7 +103,7 @@ function draw(root, {cells, tasks, unmeasured}) {
     const wanted = {task: task.value, target: target.value, scheme: scheme.value, text: text.value};
     const found = ordered(cells.filter((cell) => matches(cell, wanted)), state.key, state.down);
     const networks = new Set(found.map((cell) => cell.network)).size;
-    count.textContent = `${found.length} of ${cells.length} lines, ${networks} networks`;
+    count.textContent = `${found.length} of ${cells.length} lines, ${networks} ${networks === 1 ? "network" : "networks"}`;
     for (const head of heads.querySelectorAll("[data-key]")) {
       if (head.dataset.key === state.key) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
