@@ -199,7 +199,7 @@ BAD_COMPILES = {
     "a recipe": (["--target", "tosa", "-o", "x.pte", "--quantize", "r.toml"], "--calibration DATA --recipe r.toml"),
     "unknown quantization": (["--target", "tosa", "-o", "x.pte", "--quantize", "int7"], "valid: int8, int16x8"),
     "float target": (["--target", "tosa-fp", "-o", "x.pte", "--quantize", "int8"], "needs the INT profile"),
-    "calibration alone": (["--target", "tosa", "-o", "x.pte", "--calibration", "c.npz"], "is for --quantize"),
+    "calibration alone": (["--target", "tosa", "-o", "x.pte", "--calibration", "c.npz"], "needs --quantize"),
     "option without value": (["--target", "tosa", "-o", "x.pte", "--option", "fast"], "write KEY=VALUE"),
     "option twice": (["--target", "tosa", "-o", "x.pte", "--option", "a=1", "--option", "a=2"], "given twice"),
     "flag and option": (

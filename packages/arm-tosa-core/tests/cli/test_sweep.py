@@ -161,7 +161,7 @@ def test_an_interrupt_says_how_to_go_on(net: Path, here: None, monkeypatch: pyte
     ("words", "said"),
     [
         (("--metric", "net.py:equal"), r"--metric judges the samples of --evaluate: give both"),
-        (("--drop", "1%"), r"--drop is of a metric: give --metric"),
+        (("--drop", "1%"), r"--drop limits the loss of a metric: give --metric"),
         (("--sqnr", "20"), r"--sqnr is judged on samples: give them with --evaluate"),
         (("--evaluate", "none.npz"), r"cannot read none.npz: no such file"),
         (("--evaluate", "data-{size}.npz"), r"in braces .* a parameter of the model \(there are none\), not 'size'"),

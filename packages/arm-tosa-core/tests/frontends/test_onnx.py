@@ -446,7 +446,7 @@ def test_a_swish_is_one_operator(tmp_path: Path) -> None:
 def test_open_sizes_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     onnx.save(model(N("Relu", ["x"], ["y"]), inputs={"x": ("N", 3, "H", "W")}), path)
-    with pytest.raises(UsageError, match="--input-shape x=Nx3xNxN with numbers for N"):
+    with pytest.raises(UsageError, match="--input-shape x=Nx3xNxN, with a number in place of each N"):
         load_model(path)
     assert load_model(path, input_shapes={"x": (2, 3, 8, 8)}).module()(torch.ones(2, 3, 8, 8))[0].shape == (2, 3, 8, 8)
 

@@ -146,7 +146,7 @@ def sources_of(
 def note_calibration(calibration: str | None, schemes: Sequence[str]) -> None:
     """Says where ranges come from, if any of the schemes has its own."""
     if calibration is None and any(scheme not in ("float", AS_IS) for scheme in schemes):
-        say("note: calibrating with the example inputs alone, which tells cycles and memory; --calibration gives data")
+        say("note: calibrating with the example inputs: cycles and memory are right, accuracy needs --calibration")
 
 
 def require_page(output: Path | None) -> None:

@@ -148,8 +148,8 @@ def compile_(
         bool,
         typer.Option(
             "--advice",
-            help="Also say what would make the program faster, each line tried: other options of the target, another "
-            "quantization, changes of the network. Compiles up to 8 times more.",
+            help="Also list changes that make the program faster: other options of the target, another quantization, "
+            "changes of the network. Each is tried: up to 8 more compilations.",
         ),
     ] = False,
     trace: Annotated[

@@ -56,8 +56,8 @@ InputValues = Annotated[
     typer.Option(
         "--input-value",
         metavar="NAME=NUMBER",
-        help="For an .onnx or .tflite file: an input that always has this number, such as a sample rate, which the "
-        "compiled model has for a constant; may be given several times.",
+        help="For an .onnx or .tflite file: makes an input a constant of the compiled model, such as a sample rate; "
+        "may be given several times.",
     ),
 ]
 DataFiles = Annotated[

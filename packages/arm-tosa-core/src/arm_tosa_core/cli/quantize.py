@@ -63,7 +63,7 @@ def prepare(
 
     if quantization is None:
         if calibration is not None:
-            raise UsageError("--calibration is for --quantize; say int8, int16x8 or int8x4")
+            raise UsageError("--calibration needs --quantize: add --quantize int8, int16x8 or int8x4")
         return Prepared(program, program)
     quantization = ALIASES.get(quantization, quantization)
     if quantization not in QUANTIZATIONS and not quantization.endswith(".json"):

@@ -48,7 +48,7 @@ def sweep(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A .pt2, .onnx or .tflite file, or file.py:function, that may take parameters."
+            metavar="MODEL", help="A .pt2, .onnx or .tflite file, or file.py:function, with or without parameters."
         ),
     ],
     space: Annotated[
@@ -154,7 +154,7 @@ def _space(
     named = targets is not None or chips is not None
     if (path is not None) == named:
         raise UsageError(
-            "give --targets NAMES, --chips NAMES or both, or else --space FILE.toml, in which they are tables such as "
+            "give --targets NAMES, --chips NAMES or both, or else --space FILE.toml with tables such as "
             '[chips."alif-*"]'
         )
     if path is not None:
@@ -177,7 +177,7 @@ def _within(device: str, sram: int | None) -> dict[str, list[str]]:
 
 def _require_data(limits: Limits, evaluate: str | None, metric: str | None) -> None:
     if limits.drop is not None and metric is None:
-        raise UsageError("--drop is of a metric: give --metric file.py:function, or bound the SQNR with --sqnr")
+        raise UsageError("--drop limits the loss of a metric: give --metric file.py:function, or use --sqnr")
     if limits.sqnr is not None and evaluate is None:
         raise UsageError("--sqnr is judged on samples: give them with --evaluate")
 

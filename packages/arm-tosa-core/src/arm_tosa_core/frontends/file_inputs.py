@@ -99,11 +99,12 @@ def _sizes(one: FileInput, wanted: Sequence[int] | None, file: str) -> tuple[int
     if wanted is None:
         example = "x".join("N" if size is None else str(size) for size in fixed)
         raise UsageError(
-            f"{file}: the input {one.name!r} has open sizes {list(one.shape)}: give them, --input-shape "
-            f"{one.name}={example} with numbers for N"
+            f"{file}: the input {one.name!r} has open sizes {list(one.shape)}: give --input-shape "
+            f"{one.name}={example}, with a number in place of each N"
         )
     if len(wanted) != len(fixed) or any(f not in (None, n) for f, n in zip(fixed, wanted, strict=True)):
         raise UsageError(
-            f"{file}: the input {one.name!r} has the sizes {list(one.shape)}, which {list(wanted)} do not fit"
+            f"{file}: the sizes {list(wanted)} do not fit the input {one.name!r} with {list(one.shape)} in the file: "
+            "give as many sizes, and keep the file's numbers"
         )
     return tuple(wanted)
