@@ -117,6 +117,7 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
     "data at an absolute path": (_external("/etc/passwd"), "would lie outside of the folder"),
     "data that is not there": (_external("weights"), "cannot be read: No such file"),
     "data that is too short": (_external("net.onnx", length="288", offset="9999"), "has 288 bytes in .*, which has 0"),
+    "data of a negative length": (_external("net.onnx", length="-5"), "which is no place"),
     "data that says it is larger than memory": (_external("net.onnx", length=str(2**62)), f"has {2**62} bytes in"),
     "data in a pipe": (_external("pipe"), "has its data in .*pipe, which is no file"),
     "data at no place": (_external("net.onnx", offset="x"), "is no place"),

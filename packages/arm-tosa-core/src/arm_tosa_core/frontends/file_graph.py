@@ -11,6 +11,9 @@ from torch import Tensor
 from ..support.errors import Rejected
 from .file_inputs import FileInput
 
+#: Steps of a loop, at most: they become operators one behind the other.
+MOST_STEPS = 512
+
 
 @dataclass(frozen=True)
 class FileNode:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from torch import Tensor
 
 from ...support.errors import Rejected, require
-from ..file_graph import FileNode
+from ..file_graph import MOST_STEPS, FileNode
 from ..file_model import Expansion
 from .rows import ROWS
-
-#: Steps that become operators one behind the other.
-_STEPS = 512
 
 
 @ROWS.expansion("WHILE")
 def asked(node: FileNode, *values: Tensor) -> Expansion:
     """What decides whether there is one more step."""
     done = node.get("done", 0)
-    require(done <= _STEPS, f"it has more than {_STEPS} steps")
+    require(done <= MOST_STEPS, f"it has more than {MOST_STEPS} steps")
     condition = node.graphs["cond_graph"].called(node.inputs, f" (step {done})")
     require(len(condition.outputs) == 1 and len(node.outputs) == len(node.inputs), "its graphs do not fit its operands")
     reads, attributes = (*condition.outputs, *node.inputs), {"done": done}

@@ -7,15 +7,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...support.errors import require
-from ..file_graph import FileNode
+from ..file_graph import MOST_STEPS, FileNode
 from ..quantized_softmax import rounded
 from .rows import ROWS, fused
 from .stateful import GATE
 
 #: The step of what a gate makes, in 16 bits.
 _PART = 2.0**-15
-#: Steps that become operators one behind the other.
-_STEPS = 512
 
 
 @ROWS.row("SVDF")
@@ -41,7 +39,7 @@ def lstm(
     """Gates stand beside each other, as PyTorch's: input, forget, cell, output."""
     alone, batch_first = node.kind == "LSTM", not node.get("time_major", True)
     steps = x.unsqueeze(0) if alone else x.transpose(0, 1) if batch_first else x
-    require(len(steps) <= _STEPS, f"it has {len(steps)} steps a call; up to {_STEPS} are read")
+    require(len(steps) <= MOST_STEPS, f"it has {len(steps)} steps a call; up to {MOST_STEPS} are read")
     if node.get("states"):
         whole, hidden, cell = _of_integers(node, steps, from_x, from_state, bias, hidden, cell)
     elif node["cell_clip"] > 0:

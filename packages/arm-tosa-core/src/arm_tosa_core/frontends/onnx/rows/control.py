@@ -9,12 +9,9 @@ import torch
 from torch import Tensor
 
 from ....support.errors import Rejected
-from ...file_graph import FileNode, Subgraph
+from ...file_graph import MOST_STEPS, FileNode, Subgraph
 from ...file_model import Expansion
 from .table import ROWS, axis_of, known, opset, require
-
-#: Steps that become operators one behind the other.
-_STEPS = 512
 
 
 def _graph(node: FileNode, name: str) -> Subgraph:
@@ -56,7 +53,7 @@ def step_of_loop(node: FileNode, steps: Tensor | None = None, going: Tensor | No
     lists = node.get("lists", ((),) * (len(body.outputs) - 1 - len(states)))
     if (steps is not None and done >= int(steps)) or (going is not None and not bool(going)):
         return [*_same(node, states, node.outputs), *_stacked(node, lists, [0] * len(lists), len(states))], {}
-    require(done < _STEPS, f"it has more than {_STEPS} steps")
+    require(done < MOST_STEPS, f"it has more than {MOST_STEPS} steps")
     mark = f" (step {done})"
     number, true = (name + mark for name in body.inputs[:2])
     one = body.called((number, true, *states), mark)
@@ -99,7 +96,10 @@ def all_steps(node: FileNode, *inputs: Tensor) -> Expansion:
     scanned = inputs[before:]
     axes = [axis_of(a, x.dim()) for a, x in zip(node.get("scan_input_axes") or [0] * count, scanned, strict=True)]
     sizes = {x.shape[a] for a, x in zip(axes, scanned, strict=True)}
-    require(len(sizes) == 1 and 0 < max(sizes) <= _STEPS, f"it scans {sorted(sizes)} elements; up to {_STEPS} are read")
+    require(
+        len(sizes) == 1 and 0 < max(sizes) <= MOST_STEPS,
+        f"it scans {sorted(sizes)} elements; up to {MOST_STEPS} are read",
+    )
     steps, turned = max(sizes), node.get("scan_input_directions") or [0] * count
     nodes: list[FileNode] = []
     states = node.inputs[:before]
