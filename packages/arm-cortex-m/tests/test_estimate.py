@@ -6,7 +6,6 @@ import re
 
 import pytest
 import torch
-from networks import Net, program
 
 from arm_cortex_m.cores import CORES
 from arm_cortex_m.firmware.estimate import (
@@ -27,6 +26,7 @@ from arm_tosa_core.exir.pte import read
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.harness import exported
 from arm_tosa_core.tosa.loader import load
+from networks import Net, program
 
 
 def tosa(scheme: str = "int8") -> bytes:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import torch
 from c_compiler import WARNINGS
-from networks import program
 
 from arm_cortex_m.cores import BACKEND_ID, CORES
 from arm_cortex_m.firmware import FIRMWARE, on_host
@@ -35,6 +34,7 @@ from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 from build_tools import require
+from networks import program
 
 SPEC = TosaSpecification.create_from_string(SPEC_TEXT)
 SCHEMES = ("int8", "int16x8")
