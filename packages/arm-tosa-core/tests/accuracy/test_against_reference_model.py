@@ -230,7 +230,8 @@ def test_a_bad_request_says_why(folder: Path, monkeypatch: pytest.MonkeyPatch, k
     program(monkeypatch, [b""])
     np.save("x.npy", X)
     np.save("s.npy", X[0])
-    (folder / "net.pte").write_bytes(b"")
+    for name in ("net.pte", "net.pt2", "g.txt"):
+        (folder / name).touch()
     arguments, message = BAD[kind]
     result = run(*arguments)
     assert result.exit_code == 1 and message in result.stderr

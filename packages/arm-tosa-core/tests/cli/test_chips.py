@@ -102,7 +102,6 @@ def test_commands_without_options_use_the_chips(chips: list[dict[str, str]], fol
         (["--chip", "one-hq"], "unknown chip 'one-hq' (did you mean 'one-hp'?); `arm-tosa chips` lists all"),
         (["--chip", "acme"], "'acme' is a target, not a chip: give --target acme"),
         (["--chip", "two", "--target", "acme"], "--chip two has a target of its own: leave --target acme out"),
-        ([], "give --target, a name from `arm-tosa targets`, or --chip, one from `arm-tosa chips`"),
         (["--chip", "two", "--option", "speed"], "--option 'speed': write KEY=VALUE"),
         (["--chip", "bad"], "the plugin bad-npu 1.0 is broken"),
     ],

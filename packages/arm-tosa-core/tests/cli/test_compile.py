@@ -169,6 +169,7 @@ BAD_MODELS = {
 @pytest.mark.parametrize("model", BAD_MODELS)
 def test_a_bad_model_says_why(folder: Path, model: str) -> None:
     (folder / "syntax.py").write_text("import torch\ndef make(:\n")
+    (folder / "g.tosa").touch()
     (folder / "folder.pt2").mkdir(exist_ok=True)
     (folder / "fake.pt2").write_bytes(b"nothing of the kind")
     torch.save({"weight": torch.ones(3)}, folder / "pickle.pt2")
@@ -220,6 +221,7 @@ BAD_COMPILES = {
 def test_a_bad_compile_says_why(folder: Path, kind: str) -> None:
     arguments, message = BAD_COMPILES[kind]
     Path("full.pte").mkdir()
+    Path("c.npz").touch()
     assert message in error("compile", "models.py:whole", *arguments)
     assert not Path("x.pte").exists()
 
@@ -463,6 +465,7 @@ def test_a_dynamic_dimension_stays_when_quantized(folder: Path) -> None:
 
 
 def test_all_conflicts_of_options_are_told_at_once(folder: Path) -> None:
+    Path("2").touch()
     options = ("--verify", "--bundle", "2", "--integer-io", "--memory-format", "rows")
     message = error("compile", "models.py:net", "--target", "vgf", "-o", "net.vgf", *options)
     for text in ("go with a .pte", "--verify runs a .pte", "leave out --integer-io", "is one of contiguous, "):

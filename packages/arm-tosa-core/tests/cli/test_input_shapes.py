@@ -9,7 +9,8 @@ import pytest
 
 from arm_tosa_core import UsageError
 from arm_tosa_core.cli.main import _COMMANDS
-from arm_tosa_core.cli.model import load_program, parse_shapes, parse_values
+from arm_tosa_core.cli.model import load_program
+from arm_tosa_core.cli.options import parse_shapes, parse_values
 
 
 @pytest.mark.parametrize(

@@ -198,4 +198,5 @@ def test_a_bad_sweep_says_why(net: Path, here: None, words: tuple[str, ...], sai
 )
 def test_a_bad_model_says_why(net: Path, here: None, model: str, said: str) -> None:
     (net / "space.toml").write_text("[targets.tosa-int]\n")
+    (net / "net.tosa").touch()
     assert re.search(said, error("sweep", model, "--space", "space.toml"))

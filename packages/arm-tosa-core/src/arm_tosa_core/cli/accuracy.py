@@ -38,8 +38,8 @@ def accuracy(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="A .pt2 or .onnx file in float, or file.py:function. With --evaluate text.txt: file.py:function that "
-            "returns a causal language model of transformers.",
+            help="A .pt2, .onnx or .tflite file in float, or file.py:function. With --evaluate text.txt: "
+            "file.py:function that returns a causal language model of transformers.",
         ),
     ],
     target: TargetName,

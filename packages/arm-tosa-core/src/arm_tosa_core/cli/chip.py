@@ -35,14 +35,11 @@ def with_chip(function: Callable[..., Result]) -> Callable[..., Result]:
     if "target" not in signature.parameters:
         return function
     target = signature.parameters["target"]
-    is_needed = target.default is inspect.Parameter.empty
 
     @functools.wraps(function)
     def wrapper(*, chip: str | None, **given: Any) -> Result:
         _chip.set(chip)
         if chip is None:
-            if is_needed and given["target"] is None and not given.get("print_stages"):
-                raise UsageError("give --target, a name from `arm-tosa targets`, or --chip, one from `arm-tosa chips`")
             return function(**given)
         if given["target"] is not None:
             raise UsageError(f"--chip {chip} has a target of its own: leave --target {given['target']} out")
@@ -62,6 +59,7 @@ def with_chip(function: Callable[..., Result]) -> Callable[..., Result]:
         parameters += [optional, chip_name] if parameter is target else [parameter]
     keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
     del wrapper.__wrapped__
+    vars(wrapper)["needs_target"] = target.default is inspect.Parameter.empty
     vars(wrapper)["__signature__"] = signature.replace(parameters=keywords)
     return wrapper
 

@@ -88,6 +88,9 @@ def deploy(
             "--quantize, --calibration, --chip, --option and --sram are for models that are not compiled yet; but for "
             "--option config_ini=FILE, the configuration file that a .pte was compiled with"
         )
+    if target is None and not compiled:
+        and_board = "; and --board: a wrong name lists all boards" if form == "cmake" and not board else ""
+        raise UsageError(f"give --target: what to compile the models for, a name from `arm-tosa targets`{and_board}")
     device = _target(target, by_name.values())
     maker = firmware_of(device)
     if form not in maker.formats():
@@ -104,10 +107,16 @@ def deploy(
         if each in compiled:
             programs[each] = Program(compiled[each], options=options)
         else:
+            from ..lowering.exported_program import is_quantized  # late: it loads PyTorch
+
             spec = compile_spec_for(device, options)
-            program = prepare(
-                load_program(model, trust=trust, shapes=input_shape, values=input_value), spec, quantize, calibration
-            ).program
+            given = load_program(model, trust=trust, shapes=input_shape, values=input_value)
+            if quantize is not None and len(named) > 1 and is_quantized(given):
+                raise UsageError(
+                    f"{model} is quantized already, and --quantize is for all models: compile the others to .pte files "
+                    "first, and give those"
+                )
+            program = prepare(given, spec, quantize, calibration).program
             programs[each] = replace(deployable(program, spec, maker, form), options=options)
     return _result(output, board, maker.deploy(programs, device.name, board, output, form))
 
@@ -143,7 +152,7 @@ def _target(name: str | None, compiled: Iterable[Pte]) -> Target:
         raise UsageError(
             f"firmware is for one target, and --target and the .pte files name several: {', '.join(sorted(names))}"
             if names
-            else "give --target: what to compile the models for, a name from `arm-tosa targets`"
+            else "no .pte has a part for a target: give --target, a name from `arm-tosa targets`"
         )
     return plugins.target(names.pop())
 

@@ -17,12 +17,12 @@ from .deploy import deploy
 from .doctor import doctor, targets
 from .explain import explain
 from .extract import extract
+from .first_checks import ToldAtOnce
 from .generate import generate
 from .keep import quantize
 from .making import Group
 from .report import Result, command, with_whole_streams
 from .run import run
-from .stages import WithStages
 from .sweep import sweep
 from .verify import verify
 from .view import view
@@ -77,7 +77,7 @@ def _end(number: int, _frame: object) -> None:
 
 
 for name, function in _COMMANDS.items():
-    app.command(name, cls=WithStages if function is compile_ else None)(command(with_chip(function)))
+    app.command(name, cls=ToldAtOnce)(command(with_chip(function)))
 
 
 def main() -> None:

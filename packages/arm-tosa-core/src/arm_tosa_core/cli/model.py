@@ -21,6 +21,7 @@ from ..frontends import FORMATS, load_model
 from ..plugin.entry_points import rule_modules
 from ..support.errors import UsageError
 from .files import EXPORT, read, schema_of, why_no_program
+from .options import number_or_text, parse_shapes, parse_values
 from .report import say
 
 if TYPE_CHECKING:
@@ -31,8 +32,12 @@ if TYPE_CHECKING:
 PROGRAMS = "a .pt2 file (torch.export.save), file.py:function, an .onnx or .tflite file"
 FORMS = f"{PROGRAMS}, or a .tosa flatbuffer"
 _WEIGHTS = f". Weights alone are no model: make the module in Python, load them into it and {EXPORT}"
+_TENSORFLOW = ". Convert it to a .tflite file, with TensorFlow's TFLiteConverter"
 #: What to do with files of other kinds, by their suffix.
-_OTHERS = {".pt": _WEIGHTS, ".pth": _WEIGHTS, ".safetensors": _WEIGHTS}
+_OTHERS = {
+    **dict.fromkeys((".pt", ".pth", ".safetensors"), _WEIGHTS),
+    **dict.fromkeys((".h5", ".keras", ".pb"), _TENSORFLOW),
+}
 
 
 def load_program(
@@ -85,51 +90,8 @@ def parse_parameters(model: str, words: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"{model}: behind the function write KEY=VALUE for its parameters, not {word!r}")
         if key in parameters:
             raise UsageError(f"{model}: {key} is given twice")
-        parameters[key] = _parameter(text)
+        parameters[key] = number_or_text(text)
     return parameters
-
-
-def _parameter(text: str) -> Any:
-    for value_of in (int, float, {"true": True, "false": False}.__getitem__):
-        with contextlib.suppress(ValueError, KeyError):
-            return value_of(text)
-    return text
-
-
-def parse_shapes(words: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
-    """``["name=1x3x224x224", ...]`` as sizes by input. Names may have equals signs, sizes have none.
-
-    Raises:
-        UsageError: a word of another form, or an input given twice.
-    """
-    shapes: dict[str, tuple[int, ...]] = {}
-    for word in words or ():
-        name, equals, text = word.rpartition("=")
-        sizes = text.split("x")
-        if not equals or not name or not all(size.isascii() and size.isdigit() and len(size) < 10 for size in sizes):
-            raise UsageError(f"--input-shape {word!r}: write NAME=SIZExSIZE, such as image=1x3x224x224")
-        if name in shapes:
-            raise UsageError(f"--input-shape {name} is given twice")
-        shapes[name] = tuple(map(int, sizes))
-    return shapes
-
-
-def parse_values(words: Sequence[str] | None) -> dict[str, float]:
-    """``["name=16000", ...]`` as numbers by input. Names may have equals signs.
-
-    Raises:
-        UsageError: a word of another form, or an input given twice.
-    """
-    values: dict[str, float] = {}
-    for word in words or ():
-        name, equals, text = word.rpartition("=")
-        number = _parameter(text)
-        if not equals or not name or not isinstance(number, (int, float)):
-            raise UsageError(f"--input-value {word!r}: write NAME=NUMBER, such as rate=16000")
-        if name in values:
-            raise UsageError(f"--input-value {name} is given twice")
-        values[name] = number
-    return values
 
 
 def load_function(text: str, option: str) -> Callable[..., Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -100,3 +101,49 @@ def parse_options(words: Sequence[str] | None, **flags: str | None) -> dict[str,
             raise UsageError(f"--option {key} is given twice")
         options[key] = value
     return options
+
+
+def parse_shapes(words: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
+    """``["name=1x3x224x224", ...]`` as sizes by input. Names may have equals signs, sizes have none.
+
+    Raises:
+        UsageError: a word of another form, or an input given twice.
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+    for word in words or ():
+        name, equals, text = word.rpartition("=")
+        sizes = text.split("x")
+        if not equals or not name or not all(size.isascii() and size.isdigit() and len(size) < 10 for size in sizes):
+            raise UsageError(f"--input-shape {word!r}: write NAME=SIZExSIZE, such as image=1x3x224x224")
+        if not all(map(int, sizes)):
+            raise UsageError(f"--input-shape {word!r}: sizes are 1 or more")
+        if name in shapes:
+            raise UsageError(f"--input-shape {name} is given twice")
+        shapes[name] = tuple(map(int, sizes))
+    return shapes
+
+
+def parse_values(words: Sequence[str] | None) -> dict[str, float]:
+    """``["name=16000", ...]`` as numbers by input. Names may have equals signs.
+
+    Raises:
+        UsageError: a word of another form, or an input given twice.
+    """
+    values: dict[str, float] = {}
+    for word in words or ():
+        name, equals, text = word.rpartition("=")
+        number = number_or_text(text)
+        if not equals or not name or not isinstance(number, (int, float)):
+            raise UsageError(f"--input-value {word!r}: write NAME=NUMBER, such as rate=16000")
+        if name in values:
+            raise UsageError(f"--input-value {name} is given twice")
+        values[name] = number
+    return values
+
+
+def number_or_text(text: str) -> Any:
+    """A number, or ``true`` or ``false``, where it looks so."""
+    for value_of in (int, float, {"true": True, "false": False}.__getitem__):
+        with contextlib.suppress(ValueError, KeyError):
+            return value_of(text)
+    return text

@@ -29,6 +29,7 @@ from rich.text import Text
 
 from ..support.errors import ArmTosaError
 from ..support.foreign import printable
+from .first_checks import require_readable
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
             _pieces.set(None if as_json else out)
             # A library that prints must not spoil the result, above all not the JSON.
             with contextlib.redirect_stdout(sys.stderr), _warnings(debug):
+                require_readable(kwargs)
                 result = function(*args, **kwargs)
         except (Exception, KeyboardInterrupt) as error:
             if debug:

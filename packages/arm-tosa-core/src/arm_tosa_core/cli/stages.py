@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from typer.core import TyperCommand
 
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
@@ -22,16 +20,6 @@ from ..tosa.text import text
 from .report import Result, say, table
 
 _EVERY = "every target"
-
-
-class WithStages(TyperCommand):
-    """A command of which ``--print-stages`` needs no other argument."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if "--print-stages" in args:
-            for parameter in self.params:
-                parameter.required = False
-        return super().parse_args(ctx, args)
 
 
 def stages(target: str | None) -> Result:

@@ -90,8 +90,9 @@ def verify(
         if tosa is not None or target is not None or _tosa_of(file, read_program(file, data).delegates) is not None:
             result = verify(file, tosa, target, None, seed, details, data)
         program = load_program(model, trust=trust, shapes=input_shape, values=input_value)
-        result = _with_whole(result, file, inputs or (), data or (), program)
-        if Path(model).suffix not in RUNTIMES:
+        is_file = Path(model).suffix in RUNTIMES
+        result = _with_whole(result, file, inputs or (), data or (), program, at_random=is_file and not inputs)
+        if not is_file:
             return result
         fixed = fixed_inputs(model, parse_shapes(input_shape), parse_values(input_value))
         return with_original(result, Path(model), program, inputs or (), fixed)
@@ -113,14 +114,15 @@ def verify(
 
 
 def _with_whole(
-    result: Result, file: Path, inputs: Sequence[Path], data: Sequence[Path], program: ExportedProgram
+    result: Result, file: Path, inputs: Sequence[Path], data: Sequence[Path], program: ExportedProgram, at_random: bool
 ) -> Result:
     """What was found of the delegates, and of the whole program."""
     from ..flow.whole_program import differences  # late: it loads PyTorch
 
     files = {path.name: path.read_bytes() for path in data}
     unequal = differences(file.read_bytes(), program, _tensors(inputs), data_files=files)
-    return with_whole(result, unequal, delegates_agree=bool(result.data["graphs"]) and not result.status)
+    agree = bool(result.data["graphs"]) and not result.status
+    return with_whole(result, unequal, delegates_agree=agree, at_random=at_random)
 
 
 def _tensors(paths: Sequence[Path]) -> list[Any] | None:

@@ -45,7 +45,10 @@ def view(
     these are shown, too.
     """
     if file.suffix != ".tosa" and file.suffix not in _ADAPTERS:
-        raise UsageError(f"{file}: the suffix must be .tosa, {' or '.join(_ADAPTERS)}")
+        raise UsageError(
+            f"{file}: the suffix must be .tosa, {' or '.join(_ADAPTERS)}. Compile a model first: `arm-tosa compile "
+            "--artifacts FOLDER` writes its .tosa"
+        )
     content = read_tosa(file) if file.suffix == ".tosa" else read(file)
     try:
         explorer = find_tool("model-explorer", package=_PACKAGE)

@@ -13,12 +13,19 @@ from .report import Result
 if TYPE_CHECKING:
     from ..flow.whole_program import OutputDifference
 
+_AT_RANDOM = (
+    "the inputs were random numbers, which may be larger than those of the calibration: give data of yours with --input"
+)
 
-def with_whole(result: Result, unequal: Sequence[OutputDifference], *, delegates_agree: bool = False) -> Result:
+
+def with_whole(
+    result: Result, unequal: Sequence[OutputDifference], *, delegates_agree: bool = False, at_random: bool = False
+) -> Result:
     """The result, which also says whether the outputs are PyTorch's; its status is 1 if they are not.
 
     Args:
         delegates_agree: each delegate by itself computes what its graph says.
+        at_random: the inputs were random numbers that nobody chose.
     """
     where = ". The delegates agree with their graphs: the fault is in what stays on the CPU, or between them"
 
@@ -26,6 +33,8 @@ def with_whole(result: Result, unequal: Sequence[OutputDifference], *, delegates
         result.show(console)
         for difference in unequal:
             console.print(f"whole program: {difference}{where if delegates_agree else ''}", markup=False)
+        if unequal and at_random:
+            console.print(_AT_RANDOM)
         if not unequal:
             console.print("whole program: the outputs agree with PyTorch")
 

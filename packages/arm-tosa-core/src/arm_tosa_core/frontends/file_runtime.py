@@ -73,10 +73,11 @@ def _onnx(path: Path, inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]) ->
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # its fusions round otherwise
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    names = [one.name for one in session.get_inputs()]
-    if len(names) - len(fixed) < len(inputs):
-        names += [one.name for one in session.get_overridable_initializers()]
-    feeds = _by_name(names, inputs, fixed)
+    ends = list(session.get_inputs())
+    if len(ends) - len(fixed) < len(inputs):
+        ends += session.get_overridable_initializers()
+    wanted = {one.name: _Wanted(one.shape, one.type.removeprefix("tensor(").removesuffix(")")) for one in ends}
+    feeds = _by_name(wanted, inputs, fixed)
     return list(session.run(None, feeds))
 
 
@@ -87,7 +88,11 @@ def _tflite(path: Path, inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]) 
     wanted: dict[str, Any] = {}
     for one in interpreter.get_input_details():
         wanted[one["name"] + "'" * sum(name.rstrip("'") == one["name"] for name in wanted)] = one
-    feeds = _by_name(list(wanted), inputs, fixed)
+    ends = {
+        name: _Wanted([size if size >= 0 else None for size in one["shape_signature"]], np.dtype(one["dtype"]).name)
+        for name, one in wanted.items()
+    }
+    feeds = _by_name(ends, inputs, fixed)
     for name, array in feeds.items():
         if tuple(wanted[name]["shape"]) != array.shape:
             interpreter.resize_tensor_input(wanted[name]["index"], array.shape, strict=True)
@@ -101,16 +106,39 @@ def _tflite(path: Path, inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]) 
 RUNTIMES = {".onnx": Runtime("onnxruntime", _onnx), ".tflite": Runtime("ai-edge-litert", _tflite)}
 
 
+class _Wanted(NamedTuple):
+    """An input of a file: its sizes, of which those that are open are no integers, and its type's name."""
+
+    shape: Sequence[Any]
+    dtype: str
+
+    def __str__(self) -> str:
+        sizes = ", ".join(str(size) if isinstance(size, int) else str(size or "N") for size in self.shape)
+        return f"{_TYPES.get(self.dtype, self.dtype)}[{sizes}]"
+
+    def takes(self, array: np.ndarray[Any, Any]) -> bool:
+        pairs = zip(self.shape, array.shape, strict=False)
+        same = all(not isinstance(size, int) or size == given for size, given in pairs)
+        return same and len(self.shape) == array.ndim and array.dtype.name == _TYPES.get(self.dtype, self.dtype)
+
+
+#: NumPy's names of types that have others in ONNX.
+_TYPES = {"float": "float32", "double": "float64"}
+
+
 def _by_name(
-    names: Sequence[str], inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]
+    wanted: Mapping[str, _Wanted], inputs: Arrays, fixed: dict[str, np.ndarray[Any, Any]]
 ) -> dict[str, np.ndarray[Any, Any]]:
     """The inputs of a file, those that are fixed among them."""
-    open_names = [name for name in names if name not in fixed]
-    if len(open_names) != len(inputs):
-        raise UsageError(
-            f"it takes {len(open_names)} --input, one for each of {', '.join(open_names)}; {len(inputs)} given"
-        )
-    return {**dict(zip(open_names, inputs, strict=True)), **fixed}
+    open_inputs = {name: one for name, one in wanted.items() if name not in fixed}
+    listed = ", ".join(f"{name} {one}" for name, one in open_inputs.items())
+    if len(open_inputs) != len(inputs):
+        raise UsageError(f"it takes {len(open_inputs)} --input, one for each of {listed}; {len(inputs)} given")
+    given = dict(zip(open_inputs, inputs, strict=True))
+    if wrong := [name for name, array in given.items() if not open_inputs[name].takes(array)]:
+        arrays = ", ".join(f"{name} {array.dtype.name}{list(array.shape)}" for name, array in given.items())
+        raise UsageError(f"it takes {listed}; {arrays} is given: {wrong[0]} has another type or other sizes")
+    return {**given, **fixed}
 
 
 def _main(path: Path, folder: Path) -> None:
