@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from onnx_kit import IMAGE, model, weights
 from arm_tosa_core import UsageError, load_model
 
 N = helper.make_node
+#: The end of a refusal: a sentence that begins with what to do.
+WHAT_TO_DO = re.compile(r"\. (?!Its)[A-Z][a-z]+ [^.]*$|\. Its operands do not fit: check")
 
 
 def _with(change: Callable[[onnx.ModelProto], Any]) -> onnx.ModelProto:
@@ -43,11 +46,11 @@ def _if(proto: onnx.ModelProto) -> None:
 REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
     "no row": (
         _with(lambda p: p.graph.node.append(N("NonMaxSuppression", ["y", "y"], ["z"], name="/head/nms"))),
-        r"net.onnx: NonMaxSuppression '/head/nms': no row reads this operator",
+        r"net.onnx: NonMaxSuppression '/head/nms': arm-tosa does not read this operator",
     ),
     "another domain": (
         _with(lambda p: p.graph.node.append(N("Relu", ["y"], ["z"], name="own", domain="com.acme"))),
-        r"com.acme.Relu 'own': no row reads",
+        r"com.acme.Relu 'own': arm-tosa does not read",
     ),
     "an attribute": (
         _with(lambda p: p.graph.node.append(N("MaxPool", ["y"], ["z"], name="p", kernel_shape=[2, 2], spiral=1))),
@@ -86,7 +89,7 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
     ),
     "a constant of strings": (
         _with(lambda p: p.graph.initializer.append(helper.make_tensor("s", 8, [1], [b"a"]))),
-        "constant 's' has the type STRING, which is not read; FLOAT, ",
+        "constant 's' has the type STRING, which is not read. Use one of FLOAT, ",
     ),
     "a constant that lacks data": (
         _with(lambda p: p.graph.initializer[0].dims.append(2)),
@@ -124,7 +127,7 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
     "data before the file": (_external("net.onnx", offset="-1"), "is no place|cannot be read"),
     "a mean of integers": (
         model(N("Cast", ["x"], ["i"], to=7), N("ReduceL2", ["i"], ["y"], name="norm"), inputs={"x": (2, 3)}),
-        "ReduceL2 'norm': it reduces integers to numbers that are none; cast them to float before it",
+        "ReduceL2 'norm': it reduces integers to numbers that are none. Cast them to float before it",
     ),
     "pictures of integers between their elements": (
         model(
@@ -141,7 +144,7 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
             N("MaxPool", ["x"], ["y"], name="p", auto_pad="SAME_UPPER", kernel_shape=[2], dilations=[2]),
             inputs={"x": (1, 1, 9)},
         ),
-        "MaxPool 'p': its window has SAME padding and dilations; give it pads",
+        "MaxPool 'p': its window has SAME padding and dilations. Give it pads",
     ),
     "a bound that is no number": (
         model(N("Clip", ["x", "low"], ["y"], name="c"), inputs={"x": (2,)}, constants={"low": np.float32(np.nan)}),
@@ -159,8 +162,9 @@ def test_a_refusal_names_the_operator_and_the_reason(name: str, tmp_path: Path) 
     proto, why = REFUSED[name]
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "net.onnx").write_bytes(proto.SerializeToString())
-    with pytest.raises(UsageError, match=why):
+    with pytest.raises(UsageError, match=why) as refused:
         load_model(tmp_path / "net.onnx")
+    assert WHAT_TO_DO.search(str(refused.value))
 
 
 def test_damaged_files_are_errors(tmp_path: Path) -> None:

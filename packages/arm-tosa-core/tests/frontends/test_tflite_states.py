@@ -210,7 +210,7 @@ FLOAT = lstm(False)
         (_spoiled(FLOAT, cell=T((1, 3))), "UNIDIRECTIONAL_SEQUENCE_LSTM 'y': its state is no variable"),
         (
             _spoiled(lstm(True), x=int8(1, 9999, 2, scale=0.03)),
-            "LSTM 'y': it has 9999 steps a call; up to 512 are read",
+            "LSTM 'y': it has 9999 steps a call. Give at most 512",
         ),
         (_spoiled(lstm(True), hidden=T((1, 3), variable=True)), "LSTM 'y': of its input, result and state some"),
         (_spoiled(lstm(True), r1=reals(3, 3, seed=1)), "LSTM 'y': its weights are no constants, or of several types"),

@@ -27,8 +27,8 @@ from ..tosa.graph import Graph
 from ..tosa.loader import load
 from .deployed import verify_firmware
 from .files import read_array, read_program, read_tosa
-from .model import load_program, parse_shapes, parse_values
-from .options import DataFiles, InputShapes, InputValues, Trust
+from .model import load_program
+from .options import DataFiles, InputShapes, InputValues, Trust, parse_shapes, parse_values
 from .original_file import with_original
 from .report import Result
 from .run import check_inputs

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ..support.errors import Rejected
 from .file_inputs import FileInput
+from .refusals import DAMAGED
 
 #: Steps of a loop, at most: they become operators one behind the other.
 MOST_STEPS = 512
@@ -44,7 +45,7 @@ class FileNode:
             Rejected: the node has none of this name.
         """
         if attribute not in self.attributes:
-            raise Rejected(f"it has no attribute {attribute}")
+            raise Rejected(f"it has no attribute {attribute}", DAMAGED)
         return self.attributes[attribute]
 
     def get(self, attribute: str, default: Any = None) -> Any:

@@ -50,7 +50,7 @@ def sized_inputs(
     names = [one.name for one in inputs]
     fixed = filled(inputs, shapes, values, file)
     if unknown := [name for name in (*shapes, *values) if name not in names]:
-        raise UsageError(f"{file} has no input {unknown[0]!r}; it has: {', '.join(names) or 'none'}")
+        raise UsageError(f"{file} has no input {unknown[0]!r}; it has: {', '.join(names) or 'none'}. Name one of these")
     found, defaults = [], []
     for one in inputs:
         if one.name in values:
@@ -88,7 +88,9 @@ def filled(
 def _filled(one: FileInput, wanted: Sequence[int] | None, value: float, file: str) -> Tensor:
     made = torch.full(_sizes(one, wanted, file), value, dtype=torch.float64).to(one.dtype)
     if made.numel() and not one.dtype.is_floating_point and float(made.reshape(-1)[0]) != value:
-        raise UsageError(f"{file}: the input {one.name!r} is of {str(one.dtype)[6:]}, which cannot be {value:g}")
+        raise UsageError(
+            f"{file}: the input {one.name!r} is of {str(one.dtype)[6:]}, which cannot be {value:g}: give another number"
+        )
     return made
 
 

@@ -13,7 +13,7 @@ that sizes which the file computes are numbers, and ``export`` gives the program
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -26,6 +26,7 @@ from ..support.errors import Rejected, UsageError
 from .file_graph import FileGraph, FileNode
 from .file_inputs import SizedInput, sized_inputs
 from .file_names import identifier
+from .refusals import DAMAGED, ELSEWHERE, SIZES, refused
 
 #: What a row returns: its results in the order of the node's outputs; a tensor alone is the only one.
 Results = Tensor | Sequence[Tensor | None]
@@ -55,7 +56,7 @@ class Row:
 
 #: Operators with all steps of loops; no model has as many.
 _LARGEST = 1 << 17
-_ADVICE = "Replace it in the model that the file was made from, or make the module in PyTorch"
+_FEWER = "Export the model with fewer steps, or with a layer (such as LSTM) in place of the loop"
 
 
 class Rows(dict[str, Row]):
@@ -67,7 +68,7 @@ class Rows(dict[str, Row]):
 
     def advice_for(self, kind: str) -> str:
         """What to do about an operator without a row."""
-        return self.advice.get(kind, _ADVICE)
+        return self.advice.get(kind, ELSEWHERE[0].upper() + ELSEWHERE[1:])
 
     def row(
         self, *kinds: str, numbers: Sequence[int] = (), folds: bool = True, scalars: bool = False
@@ -176,7 +177,7 @@ class FileModel(nn.Module):
         except UsageError:
             raise
         except Exception as error:  # torch raises whatever its tracing does
-            raise UsageError(f"{self.file}: PyTorch cannot export it: {_first_line(error)}") from error
+            raise refused(f"{self.file}: PyTorch cannot export it", error, ELSEWHERE) from error
         lines = {attribute: _source(self.file, node) for attribute, node, _ in self._operators}
         for node in program.graph.nodes:
             stack = list((node.meta.get("nn_module_stack") or {}).values())
@@ -187,12 +188,12 @@ class FileModel(nn.Module):
     def _require_rows(self, nodes: Sequence[FileNode], rows: Rows) -> None:
         lacking = [node for node in nodes if node.kind not in rows]
         if lacking:
-            kinds = sorted({node.kind for node in lacking})
+            first, others = lacking[0], sorted({node.kind for node in lacking} - {lacking[0].kind})
             raise UsageError(
-                f"{self.file}: {lacking[0].kind} {lacking[0].name!r}: no row reads this operator"
-                + (f" (nor {', '.join(kind for kind in kinds if kind != lacking[0].kind)})" if kinds[1:] else "")
-                + f". {rows.advice_for(lacking[0].kind)}; it reads "
-                + (", ".join(repr(name) for name in lacking[0].inputs if name) or "nothing")
+                f"{self.file}: {first.kind} {first.name!r}: arm-tosa does not read this operator"
+                + (f" (nor {', '.join(others)})" if others else "")
+                + f", whose inputs are {', '.join(repr(name) for name in first.inputs if name) or 'none'}. "
+                + rows.advice_for(first.kind)
             )
 
     def _build(self, graph: FileGraph, rows: Rows) -> None:
@@ -210,7 +211,7 @@ class FileModel(nn.Module):
             node, walked = waiting.pop(), walked + 1
             if walked > _LARGEST:
                 raise UsageError(
-                    f"{self.file}: {node.kind} {node.name!r}: its loops have too many steps to be unrolled"
+                    f"{self.file}: {node.kind} {node.name!r}: its loops have too many steps to be unrolled. {_FEWER}"
                 )
             row, inputs = rows[node.kind], [self._value(values, node, name) for name in node.inputs]
             with self._told(node):
@@ -250,15 +251,14 @@ class FileModel(nn.Module):
         for name in (*self.outputs, *self._writes.values()):
             value = values.get(name)
             if value is None:
-                raise UsageError(f"{self.file}: no operator makes the output {name!r}")
+                raise refused(self.file, UsageError(f"no operator makes the output {name!r}"), DAMAGED)
             if not value.is_meta:
                 self._keep(name, value)
 
     def _value(self, values: Mapping[str, Tensor | None], node: FileNode, name: str) -> Tensor | None:
         if name not in values:
-            raise UsageError(
-                f"{self.file}: {node.kind} {node.name!r} reads {name!r}, which no operator before it makes"
-            )
+            missing = UsageError(f"{node.kind} {node.name!r} reads {name!r}, which no operator before it makes")
+            raise refused(self.file, missing, DAMAGED)
         return values[name]
 
     def _keep(self, name: str, value: Tensor) -> None:
@@ -299,7 +299,9 @@ def _require_operands(row: Row, inputs: Sequence[Tensor | None]) -> None:
             if function is not None:
                 inspect.signature(function).bind(None, *inputs)
         except TypeError:
-            raise Rejected(f"it has {len(inputs)} operands: one is missing, or one too many is there") from None
+            raise Rejected(
+                f"it has {len(inputs)} operands: one is missing, or one too many is there", DAMAGED
+            ) from None
 
 
 def _expanded(
@@ -325,7 +327,7 @@ def _expanded(
                 )
                 for one in nodes
             ], constants
-    raise Rejected("tensors in it have the names of others. Give each tensor of the file a name of its own")
+    raise Rejected("tensors in it have the names of others", "give each tensor of the file a name of its own")
 
 
 class _Told:
@@ -340,7 +342,7 @@ class _Told:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None or isinstance(error, UsageError) or not isinstance(error, Exception):
             return
-        raise UsageError(f"{self._subject}: {_first_line(error)}") from error
+        raise refused(self._subject, error, ELSEWHERE if isinstance(error, Rejected) else SIZES) from error
 
 
 def _example(one: SizedInput, generator: torch.Generator) -> Tensor:
@@ -371,7 +373,9 @@ def _numbers(value: Tensor | None, name: str, unfolded: Mapping[str, Callable[[]
         (value,) = unfolded[name]()
     assert value is not None
     if value.is_meta:
-        raise Rejected(f"its operand {name!r} is computed while the model runs, and must be a constant")
+        raise Rejected(
+            f"its operand {name!r} is computed while the model runs", "export the model with a constant there"
+        )
     return value.tolist()
 
 
@@ -384,8 +388,3 @@ def _source(file: str, node: FileNode) -> str:
     """The operator as a line of a stack trace: the n-th operator of the file is its line n."""
     results, operands = (", ".join(name or "_" for name in names) for names in (node.outputs, node.inputs))
     return f'  File "{file}", line {node.place}, in {identifier(node.kind)}\n    {results} = {node.kind}({operands})'
-
-
-def _first_line(error: BaseException) -> str:
-    lines: Iterator[str] = iter(str(error).splitlines())
-    return next((line for line in lines if line.strip()), type(error).__name__)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ...support.errors import UsageError
+from ...support.errors import Rejected, UsageError
 from ...support.foreign import inside, printable
 from ...support.foreign import sizes as checked_sizes
 from ..file_graph import FileGraph, FileNode, Subgraph
 from ..file_inputs import FileInput
+from ..refusals import DAMAGED, refused
 from .attributes import STEP, Attributes
 from .wider_types import SHIFT, WiderTypes
 
@@ -42,6 +43,8 @@ _TYPES = {
     "DOUBLE": torch.float64,
     "BFLOAT16": torch.bfloat16,
 }
+#: What to do about a second file.
+BESIDE = "copy that file, whole, into the folder of the model"
 #: In which type constants of others lie.
 _STORED = {"INT4": torch.int8, "UINT4": torch.uint8, "UINT16": torch.int16}
 
@@ -63,9 +66,9 @@ def read(path: Path) -> FileGraph:
     try:
         model = onnx.load_model_from_string(path.read_bytes())
     except (DecodeError, ValueError) as error:
-        raise UsageError(f"{path} is no ONNX file, or is damaged: {' '.join(str(error).split())}") from error
+        raise _no_onnx(path, str(error)) from error
     if not model.ir_version or not model.HasField("graph"):
-        raise UsageError(f"{path} is no ONNX file, or is damaged: it has no graph")
+        raise _no_onnx(path, "it has no graph")
     opsets = {_domain(entry.domain): entry.version for entry in model.opset_import}
     newest = onnx.defs.onnx_opset_version()
     if not _OLDEST <= opsets.get("", 1) <= newest:
@@ -79,8 +82,15 @@ def read(path: Path) -> FileGraph:
         model = inline_local_functions(model)
     try:
         return _Reader(path, opsets, defaults=model.ir_version >= _DEFAULTS).graph(model.graph)
-    except UsageError as error:
-        raise UsageError(f"{path.name}: {error}") from error
+    except (UsageError, Rejected) as error:
+        raise refused(printable(path.name), error, DAMAGED) from error
+
+
+def _no_onnx(path: Path, why: str) -> UsageError:
+    return UsageError(
+        f"{path} is no ONNX file, or is damaged: {' '.join(why.split())}. Copy it again, or export it again; a file of "
+        "another format needs that format's suffix"
+    )
 
 
 class _Reader:
@@ -139,7 +149,7 @@ class _Reader:
 
     def _initializers(self, graph: onnx.GraphProto, names: Mapping[str, str]) -> dict[str, torch.Tensor]:
         if graph.sparse_initializer:
-            raise UsageError("sparse initializers are not read; store them dense")
+            raise Rejected("sparse initializers are not read", "store them dense")
         return {names[tensor.name]: self._tensor(tensor, names[tensor.name]) for tensor in graph.initializer}
 
     def _outputs(self, graph: onnx.GraphProto, names: Mapping[str, str]) -> tuple[str, ...]:
@@ -194,7 +204,9 @@ class _Reader:
     def _attribute(self, entry: onnx.AttributeProto, holds: str) -> Any:
         kind = type(entry).AttributeType.Name(entry.type)
         if entry.ref_attr_name:
-            raise UsageError(f"attribute {_text(entry.name)} refers to one of a function")
+            raise Rejected(
+                f"attribute {_text(entry.name)} refers to one of a function", "export the model without functions"
+            )
         if kind == "TENSOR":
             return self._tensor(entry.t, holds)
         if kind in ("FLOAT", "INT"):
@@ -216,14 +228,17 @@ class _Reader:
                 return torch.tensor(value, dtype=torch.float32)
             if entry.name in ("value_int", "value_ints"):
                 return torch.tensor(value, dtype=torch.int64)
-        raise UsageError(f"Constant {read.name!r}: it holds no dense tensor of numbers")
+        raise Rejected(f"Constant {read.name!r}: it holds no dense tensor of numbers", "store it as one")
 
     def _input(
         self, entry: onnx.ValueInfoProto, names: Mapping[str, str], default: torch.Tensor | None = None
     ) -> FileInput:
         name = names[entry.name]
         if not entry.type.HasField("tensor_type") or not entry.type.tensor_type.HasField("shape"):
-            raise UsageError(f"the input {name!r} is no tensor whose number of axes the file says")
+            raise Rejected(
+                f"the input {name!r} is no tensor whose number of axes the file says",
+                "export the model with the sizes of its inputs",
+            )
         tensor = entry.type.tensor_type
         shape = tuple(
             int(axis.dim_value) if axis.HasField("dim_value") and axis.dim_value >= 0 else _text(axis.dim_param) or -1
@@ -266,7 +281,7 @@ class _Reader:
         entries = {entry.key: entry.value for entry in tensor.external_data}
         file = inside(self._path.parent, entries.get("location"))
         if file.exists() and not file.is_file():  # a pipe would never end
-            raise UsageError(f"{subject} has its data in {file}, which is no file")
+            raise Rejected(f"{subject} has its data in {file}, which is no file", BESIDE)
         try:
             offset, length = int(entries.get("offset", 0)), int(entries.get("length", -1))
             with file.open("rb") as stream:
@@ -275,9 +290,11 @@ class _Reader:
         except (ValueError, OverflowError) as error:
             raise UsageError(f"{subject} has its data at {printable(str(entries))}, which is no place") from error
         except OSError as error:
-            raise UsageError(f"{subject} has its data in {file}, which cannot be read: {error.strerror}") from error
+            raise Rejected(
+                f"{subject} has its data in {file}, which cannot be read: {error.strerror}", BESIDE
+            ) from error
         if "length" in entries and len(data) != length:
-            raise UsageError(f"{subject} has {length} bytes in {file}, which has {len(data)} there")
+            raise Rejected(f"{subject} has {length} bytes in {file}, which has {len(data)} there", BESIDE)
         whole = TensorProto()
         whole.CopyFrom(tensor)
         whole.ClearField("external_data")
@@ -342,7 +359,9 @@ def type_name(number: int) -> str:
 def _dtype(number: int, subject: str) -> torch.dtype:
     dtype = torch_type(number)
     if dtype is None:
-        raise UsageError(f"{subject} has the type {type_name(number)}, which is not read; {', '.join(_TYPES)} are")
+        raise Rejected(
+            f"{subject} has the type {type_name(number)}, which is not read", f"use one of {', '.join(_TYPES)}"
+        )
     return dtype
 
 
@@ -353,5 +372,5 @@ def _domain(domain: str) -> str:
 def _text(name: str | bytes) -> str:
     """A name in the file, printable."""
     if not isinstance(name, str):  # protobuf gives bytes where they are no UTF-8
-        raise UsageError(f"{name!r:.80} in it is no text: the file is damaged")
+        raise UsageError(f"{name!r:.80} in it is no text")
     return printable(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...support.errors import UsageError
+from ...support.errors import Rejected
 from ..file_graph import FileNode
 from .attributes import ZERO, Attributes
 
@@ -37,7 +37,7 @@ class WiderTypes:
         """The node as its row reads it; notes the types of its results.
 
         Raises:
-            UsageError: it does more than move or dequantize such integers.
+            Rejected: it does more than move or dequantize such integers.
         """
         given = [self._types.get(name, "") for name in node.inputs]
         first, zero = ([*given, "", "", ""][place] for place in (0, 2))
@@ -46,8 +46,9 @@ class WiderTypes:
             made = zero or {4: "UINT16", 21: "UINT4", 22: "INT4"}.get(node.get("output_dtype", 0), "")
             taken = made
             if made and made != "UINT16":
-                raise UsageError(
-                    f"{node.kind} {node.name!r} makes {made}. Quantize activations to 8 or 16 bits; weights may have 4"
+                raise Rejected(
+                    f"{node.kind} {node.name!r} makes {made}",
+                    "quantize activations to 8 or 16 bits; weights may have 4",
                 )
         elif node.kind in _DEQUANTIZE and zero in (first, ""):
             taken = first
@@ -56,9 +57,10 @@ class WiderTypes:
         others = [(kind, name) for kind, name in zip(given, node.inputs, strict=True) if kind not in ("", taken)]
         if others and node.kind not in ("Shape", "Size"):
             kind, name = others[0]
-            raise UsageError(
+            raise Rejected(
                 f"{node.kind} {node.name!r} reads {name!r} of {kind}, which only DequantizeLinear and operators that "
-                "move elements read. Dequantize it first"
+                "move elements read",
+                "dequantize it first",
             )
         self._types.update({name: made for name in node.outputs if made and name})
         shifted = (made if node.kind in _QUANTIZE else first if node.kind in _DEQUANTIZE else "") == "UINT16"
@@ -70,10 +72,10 @@ class WiderTypes:
         """What leaves a graph has a type of PyTorch.
 
         Raises:
-            UsageError: one has not.
+            Rejected: one has not.
         """
         for name in names:
             if name in self._types:
-                raise UsageError(
-                    f"the output {name!r} has the type {self._types[name]}. Dequantize it before it leaves"
+                raise Rejected(
+                    f"the output {name!r} has the type {self._types[name]}", "dequantize it before it leaves"
                 )

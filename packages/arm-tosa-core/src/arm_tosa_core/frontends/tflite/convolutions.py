@@ -93,7 +93,7 @@ def transpose_conv_with_bias(node: FileNode, x: Tensor, weight: Tensor, bias: Te
 
 @ROWS.row("FULLY_CONNECTED")
 def fully_connected(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    require(node["format"] == 0, "its weights are shuffled")
+    require(node["format"] == 0, "its weights are shuffled", "make the file with weights in the default order")
     rows = x if node["keep_num_dims"] else x.reshape(-1, weight.shape[1])
     return fused(node, F.linear(rows, weight, bias))
 

@@ -14,7 +14,7 @@ from .rows import ROWS
 def asked(node: FileNode, *values: Tensor) -> Expansion:
     """What decides whether there is one more step."""
     done = node.get("done", 0)
-    require(done <= MOST_STEPS, f"it has more than {MOST_STEPS} steps")
+    require(done <= MOST_STEPS, f"it has more than {MOST_STEPS} steps", "make the file with fewer")
     condition = node.graphs["cond_graph"].called(node.inputs, f" (step {done})")
     require(len(condition.outputs) == 1 and len(node.outputs) == len(node.inputs), "its graphs do not fit its operands")
     reads, attributes = (*condition.outputs, *node.inputs), {"done": done}
@@ -26,8 +26,8 @@ def asked(node: FileNode, *values: Tensor) -> Expansion:
 def step(node: FileNode, condition: Tensor, *values: Tensor) -> Expansion:
     if condition.is_meta:
         raise Rejected(
-            "its condition is computed while the model runs. Make the file with a fixed number of steps (Keras: "
-            "unroll=True, and an input without a mask)"
+            "its condition is computed while the model runs",
+            "make the file with a fixed number of steps (Keras: unroll=True, and an input without a mask)",
         )
     if not condition.reshape(-1)[0]:
         pairs = zip(node.inputs[1:], node.outputs, strict=True)

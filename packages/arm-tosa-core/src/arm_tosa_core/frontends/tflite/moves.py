@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from ...support.errors import require
 from ..file_graph import FileNode
 from ..from_corner import resized_from_corner
+from ..refusals import CUT
 from .rows import ROWS, channels_first, channels_last, fused
 
 
@@ -225,7 +226,7 @@ def reverse_sequence(node: FileNode, x: Tensor, lengths: list[int]) -> Tensor:
 
 @ROWS.row("WHERE")
 def where(node: FileNode, x: Tensor) -> Tensor:
-    require(not x.is_meta, "how many results it has depends on numbers that are computed while the model runs")
+    require(not x.is_meta, "how many results it has depends on numbers that are computed while the model runs", CUT)
     return x.nonzero()
 
 

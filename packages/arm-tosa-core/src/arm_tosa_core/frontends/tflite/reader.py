@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...support.errors import UsageError
+from ...support.errors import Rejected, UsageError
 from ...support.foreign import index, printable, sizes
 from ..file_graph import FileGraph, FileNode, Subgraph
 from ..file_inputs import FileInput
+from ..refusals import DAMAGED, refused
 from . import operators
 from .constants import KINDS, OTHERS, constant
 from .flatbuffer import Table
@@ -30,6 +31,7 @@ from .same_scales import is_real, require_scales
 from .stateful import STATES, state_sizes, with_states
 
 _IDENTIFIER = b"TFL3"
+_OUTSIDE = "write the variable outside of it"
 #: Graphs that call each other; no converter makes as many.
 _NESTING = 32
 #: Operators with all those of graphs that are called; no model has as many.
@@ -68,16 +70,19 @@ def read(path: Path) -> FileGraph:
 def parse(data: bytes, file: str) -> FileGraph:
     """The graph in a file's bytes."""
     if data[4:8] != _IDENTIFIER:
-        raise UsageError(f'{file} is not a .tflite file: the file identifier "TFL3" is missing')
+        raise UsageError(
+            f'{file} is not a .tflite file: the file identifier "TFL3" is missing. Copy it again, or convert it again; '
+            "a file of another format needs that format's suffix"
+        )
     try:
         graphs = list(_graphs(data))
         if not graphs:
             raise UsageError("it has no graph")
         return _Maker(graphs).made()
-    except UsageError as error:
-        raise UsageError(f"{file}: {error}") from error
+    except (UsageError, Rejected) as error:
+        raise refused(file, error, DAMAGED) from error
     except (struct.error, ValueError, LookupError, OverflowError, MemoryError, RuntimeError) as error:
-        raise UsageError(f"{file} is damaged or cut short: copy it again, or make it again") from error
+        raise UsageError(f"{file} is damaged or cut short. Copy it again, or make it again") from error
 
 
 def _graphs(data: bytes) -> Iterator[Graph]:
@@ -103,9 +108,9 @@ def _tensor(data: bytes, table: Table, buffers: list[Table], names: set[str]) ->
     names.add(name)
     kind = table.number(1, "b")
     if kind not in KINDS:
-        raise UsageError(
-            f"the tensor {name!r} has the type {OTHERS.get(kind, kind)}, which is not read. Make the file without it, "
-            "or cut the graph before it"
+        raise Rejected(
+            f"the tensor {name!r} has the type {OTHERS.get(kind, kind)}, which is not read",
+            "make the file without it, or cut the graph before it",
         )
     shape = table.integers(0)
     open_sizes = table.integers(7) or shape
@@ -137,8 +142,9 @@ def _quantization(
     zeros = zeros * len(scales) if len(zeros) == 1 else zeros
     axis = index(table.number(6), max(len(shape), 1), f"the axis of scales of {name!r}")
     if table.number(4, "B") or len(zeros) != len(scales) or (len(scales) > 1 and len(scales) != shape[axis]):
-        raise UsageError(
-            f"the tensor {name!r} has {len(scales)} scales and {len(zeros)} zero points, or scales of blocks"
+        raise Rejected(
+            f"the tensor {name!r} has {len(scales)} scales and {len(zeros)} zero points, or scales of blocks",
+            "quantize it with one scale, or one for each channel",
         )
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if bits < 8 else _RANGES[dtype]
     return Quantization(scales, zeros, axis, low, high)
@@ -207,7 +213,10 @@ class _Maker:
 
     def _read(self, variable: str, result: Tensor) -> None:
         if variable not in self._variables:
-            raise UsageError(f"READ_VARIABLE {result.name!r}: the variable has no number before it is read")
+            raise Rejected(
+                f"READ_VARIABLE {result.name!r}: the variable has no number before it is read",
+                "give it a number in the graph that runs once at the start (CALL_ONCE)",
+            )
         self._add(result.name, "same", (self._variables[variable],), (result.name,), {})
 
     def _start(self, graph: Graph, depth: int) -> None:
@@ -216,7 +225,7 @@ class _Maker:
         self._walk(graph, depth)
         for name, now in self._variables.items():
             if now not in self._constants or len(self._nodes) > before:
-                raise UsageError(f"{name}: it starts with numbers that are computed")
+                raise Rejected(f"{name}: it starts with numbers that are computed", "give it constants")
             self._starts[name] = self._constants[now]
         self._variables = {name: name for name in self._variables}
 
@@ -249,7 +258,7 @@ class _Maker:
         )
         self._walk(called, depth + 1)
         if self._variables != variables:
-            raise UsageError(f"{one.kind} writes variables in one of its graphs")
+            raise Rejected(f"{one.kind} writes variables in one of its graphs", _OUTSIDE)
         return [called.tensors[i].name for i in called.outputs]
 
     def _same(self, made: Sequence[str], wanted: Sequence[str]) -> None:
@@ -274,7 +283,7 @@ class _Maker:
             graphs[key] = Subgraph(reads, makes, tuple(self._nodes))
         self._nodes = nodes
         if self._variables != variables:
-            raise UsageError("WHILE writes variables in one of its graphs")
+            raise Rejected("WHILE writes variables in one of its graphs", _OUTSIDE)
         reads, makes = (tuple(graph.tensors[i].name for i in places) for places in (one.inputs, one.outputs))
         self._add(makes[0] if makes else one.kind, one.kind, reads, makes, {}, graphs)
 
@@ -283,11 +292,11 @@ class _Maker:
         results = [graph.tensors[i] for i in one.outputs]
         name = results[0].name if results else one.kind
         if one.kind in ("QUANTIZE", "DEQUANTIZE") and any(t and t.quantization and not is_real(t) for t in operands):
-            raise UsageError(
-                f"{one.kind} {name!r} reads integers with 32 bits and a scale. Quantize them to 8 or 16 bits"
+            raise Rejected(
+                f"{one.kind} {name!r} reads integers with 32 bits and a scale", "quantize them to 8 or 16 bits"
             )
         if any(result.quantization and len(result.quantization.scales) > 1 for result in results if is_real(result)):
-            raise UsageError(f"{one.kind} {name!r} makes a tensor with a scale per channel")
+            raise Rejected(f"{one.kind} {name!r} makes a tensor with a scale per channel", "give its result one scale")
         integers = any(t is not None and t.constant is None and is_real(t) for t in operands)
         integers = integers or (one.kind != "QUANTIZE" and any(map(is_real, results)))
         numbers = ROWS[one.kind].numbers if one.kind in ROWS else frozenset()
@@ -343,7 +352,10 @@ class _Maker:
         if b is None or b.dtype not in (torch.int32, torch.int64):
             return
         if b.constant is None or not (x and w and x.quantization and w.quantization):
-            raise UsageError(f"the bias {b.name!r} is no constant, or has integers where its layer has none")
+            raise Rejected(
+                f"the bias {b.name!r} is no constant, or has integers where its layer has none",
+                "make the file again, with constant biases, and layers quantized as a whole",
+            )
         scales = np.array(w.quantization.scales) * x.quantization.scales[0]
         name = f"{b.name} (real)"
         self._constants[name] = torch.from_numpy((b.constant.numpy() * scales).astype(np.float32))

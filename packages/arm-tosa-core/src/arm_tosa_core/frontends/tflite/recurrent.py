@@ -39,7 +39,7 @@ def lstm(
     """Gates stand beside each other, as PyTorch's: input, forget, cell, output."""
     alone, batch_first = node.kind == "LSTM", not node.get("time_major", True)
     steps = x.unsqueeze(0) if alone else x.transpose(0, 1) if batch_first else x
-    require(len(steps) <= MOST_STEPS, f"it has {len(steps)} steps a call; up to {MOST_STEPS} are read")
+    require(len(steps) <= MOST_STEPS, f"it has {len(steps)} steps a call", f"give at most {MOST_STEPS}")
     if node.get("states"):
         whole, hidden, cell = _of_integers(node, steps, from_x, from_state, bias, hidden, cell)
     elif node["cell_clip"] > 0:

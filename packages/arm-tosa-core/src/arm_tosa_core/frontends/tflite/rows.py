@@ -48,7 +48,8 @@ def fused(node: FileNode, x: Tensor) -> Tensor:
     """The result behind the activation that the operator has for an option. LiteRT applies no other."""
     require(
         node["activation"] in _ACTIVATIONS,
-        f"its activation {node['activation']} is none of RELU, RELU_N1_TO_1 and RELU6",
+        f"its activation {node['activation']} is not read",
+        "use RELU, RELU_N1_TO_1 or RELU6",
     )
     return _ACTIVATIONS[node["activation"]](x)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from ...support.errors import UsageError
+from ...support.errors import Rejected
 from .graph import Operator, Quantization, Tensor
 
 #: Operators whose integers LiteRT takes as they are, whatever their scales, by the operands that it takes them from.
@@ -52,7 +52,7 @@ def require_scales(one: Operator, operands: Sequence[Tensor | None], result: Ten
     """What LiteRT computes with the integers themselves has one scale, or is refused.
 
     Raises:
-        UsageError: the scales or zero points differ.
+        Rejected: the scales or zero points differ.
     """
     own = result.quantization
     if one.kind in _COMPARISONS and any(t is not None and t.dtype == torch.int16 for t in operands):
@@ -67,9 +67,9 @@ def require_scales(one: Operator, operands: Sequence[Tensor | None], result: Ten
     read = [t.quantization for t in given if t is not None and t.quantization is not None]
     _require_same(one, result, read, own)
     if one.kind in ("FLOOR_DIV", "FLOOR_MOD") or (one.kind in ("NEG", "SCATTER_ND") and own.zeros != (0,)):
-        raise UsageError(
-            f"{one.kind} {result.name!r}: LiteRT computes with the integers themselves, whatever they stand for. "
-            "Leave the operator in float"
+        raise Rejected(
+            f"{one.kind} {result.name!r}: LiteRT computes with the integers themselves, whatever they stand for",
+            "leave the operator in float",
         )
 
 
@@ -80,7 +80,8 @@ def _require_same(
     wanted: Quantization | None,
 ) -> None:
     if list(read) != [wanted] * len(read):
-        raise UsageError(
+        raise Rejected(
             f"{one.kind} {result.name!r}: its operands and its result have different scales or zero points, which "
-            "LiteRT does not bring to one. Quantize the model so that they have the same"
+            "LiteRT does not bring to one",
+            "quantize the model so that they have the same",
         )

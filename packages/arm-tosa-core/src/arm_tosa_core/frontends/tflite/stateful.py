@@ -8,7 +8,7 @@ from math import prod
 
 import torch
 
-from ...support.errors import UsageError
+from ...support.errors import Rejected
 from .graph import Graph, Operator, Quantization, Tensor
 
 #: The places of operands that are states.
@@ -19,6 +19,8 @@ _TANH = 4
 _GATES = ("weights of the input", "weights of the state", "biases")
 
 
+#: What to do about layers of which a part is quantized.
+_WHOLE = "make the file again, with the layer quantized as a whole"
 #: Elements of a state at most; no model has as many.
 _LARGEST = 1 << 26
 
@@ -27,7 +29,7 @@ def state_sizes(state: Tensor) -> list[int]:
     """The sizes of a state; a batch that is open is 1."""
     sizes = [1 if place == 0 and size < 0 else size for place, size in enumerate(state.shape)]
     if min(sizes, default=1) < 0 or prod(sizes) > _LARGEST:
-        raise UsageError(f"the state {state.name!r} has the sizes {list(state.shape)}")
+        raise Rejected(f"the state {state.name!r} has the sizes {list(state.shape)}", "make the file with fixed sizes")
     return sizes
 
 
@@ -38,12 +40,12 @@ def with_states(graph: Graph, one: Operator) -> tuple[Graph, Operator, dict[str,
         graph, operator, and by name of a state the result that it becomes.
 
     Raises:
-        UsageError: a state is no variable, or the operator has parts that are not read.
+        Rejected: a state is no variable, or the operator has parts that are not read.
     """
     name = graph.tensors[one.outputs[0]].name
     kept = [graph.tensors[one.inputs[place]] for place in STATES[one.kind] if place < len(one.inputs)]
     if len(kept) != len(STATES[one.kind]) or not all(state.variable for state in kept):
-        raise UsageError(f"{one.kind} {name!r}: its state is no variable")
+        raise Rejected(f"{one.kind} {name!r}: its state is no variable")
     if one.kind != "SVDF":
         graph, one = _with_gates(graph, one, name)
     start = len(graph.tensors)
@@ -54,13 +56,18 @@ def with_states(graph: Graph, one: Operator) -> tuple[Graph, Operator, dict[str,
     ends = [graph.tensors[place].quantization for place in (one.inputs[0], one.outputs[0])]
     quantized = [q is not None for q in (*ends, *(state.quantization for state in kept))]
     if any(quantized) and not all(quantized):
-        raise UsageError(f"{one.kind} {name!r}: of its input, result and state some have a scale, and others have none")
+        raise Rejected(
+            f"{one.kind} {name!r}: of its input, result and state some have a scale, and others have none", _WHOLE
+        )
     if (q := kept[0].quantization) is not None:
         if one.kind != "SVDF" and q != graph.tensors[one.outputs[0]].quantization:
-            raise UsageError(f"{one.kind} {name!r}: its state and its result have different scales or zero points")
+            raise Rejected(
+                f"{one.kind} {name!r}: its state and its result have different scales or zero points", _WHOLE
+            )
         if one.kind == "SVDF" and kept[0].dtype != torch.int16:
-            raise UsageError(
-                f"{one.kind} {name!r}: its state has {kept[0].dtype}, which LiteRT does not read. Use int16"
+            raise Rejected(
+                f"{one.kind} {name!r}: its state has {kept[0].dtype}, which LiteRT does not read",
+                "use int16",
             )
         attributes["states"] = [_steps(state) for state in kept]
         if one.kind != "SVDF":
@@ -78,7 +85,7 @@ def _step(weights: Tensor, of_hidden: Quantization, subject: str) -> float:
     """The finest step, from that of gates on, at which no product with the hidden state is too large for 16 bits."""
     q = weights.quantization
     if weights.constant is None or q is None:
-        raise UsageError(f"{subject}: its weights have no scale")
+        raise Rejected(f"{subject}: its weights have no scale", _WHOLE)
     rows = (weights.constant.double() - torch.tensor(q.zeros).unsqueeze(1)).abs().sum(1) * torch.tensor(q.scales)
     largest = max(abs(end - of_hidden.zeros[0]) for end in (of_hidden.low, of_hidden.high)) * of_hidden.scales[0]
     step = GATE
@@ -96,10 +103,13 @@ def _with_gates(graph: Graph, one: Operator, name: str) -> tuple[Graph, Operator
         (range(20, 24), "layer normalization"),
     ):
         if any(inputs[place] >= 0 for place in places):
-            raise UsageError(f"{one.kind} {name!r} has {what}, which are not read. Make the layer without them")
+            raise Rejected(f"{one.kind} {name!r} has {what}, which are not read", "make the layer without them")
     gates = [[inputs[first + gate] for gate in range(4)] for first in (1, 5, 12)]
     if min(min(places) for places in gates) < 0 or one.attributes["activation"] != _TANH:
-        raise UsageError(f"{one.kind} {name!r} has no input gate of its own, or another activation than TANH")
+        raise Rejected(
+            f"{one.kind} {name!r} has no input gate of its own, or another activation than TANH",
+            "make the layer as Keras has it",
+        )
     start = len(graph.tensors)
     joined = [
         _joined([graph.tensors[place] for place in places], f"{name} ({what})", f"{one.kind} {name!r}")
@@ -113,7 +123,9 @@ def _joined(parts: Sequence[Tensor], name: str, subject: str) -> Tensor:
     """Constants one behind the other, each row with its scale."""
     constants = [part.constant for part in parts if part.constant is not None]
     if len(constants) != len(parts) or len({c.dtype for c in constants}) != 1:
-        raise UsageError(f"{subject}: its weights are no constants, or of several types")
+        raise Rejected(
+            f"{subject}: its weights are no constants, or of several types", "make them constants of one type"
+        )
     whole = torch.cat(constants)
     quantization = None
     if all(part.quantization for part in parts):

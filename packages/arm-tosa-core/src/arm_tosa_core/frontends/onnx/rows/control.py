@@ -29,8 +29,9 @@ def chosen_branch(node: FileNode, condition: Tensor) -> Expansion:
     """The branch that a constant condition chooses, in the place of the operator."""
     if not known(condition):
         raise Rejected(
-            "its condition is computed while the model runs. If an input decides it that is always the same, such as a "
-            "sample rate, give its number: --input-value NAME=NUMBER. Else export the model without this choice"
+            "its condition is computed while the model runs",
+            "if an input decides it that is always the same, such as a "
+            "sample rate, give its number: --input-value NAME=NUMBER. Else export the model without this choice",
         )
     branch = _graph(node, "then_branch" if condition.reshape(-1)[0].item() else "else_branch")
     require(len(branch.outputs) >= len(node.outputs), "its branch does not make its outputs")
@@ -44,7 +45,7 @@ def step_of_loop(node: FileNode, steps: Tensor | None = None, going: Tensor | No
     for value, what in ((steps, "number of steps"), (going, "condition")):
         if value is not None and not known(value):
             raise Rejected(
-                f"its {what} is computed while the model runs. Export the model with a fixed number of steps"
+                f"its {what} is computed while the model runs", "export the model with a fixed number of steps"
             )
     require(steps is not None or going is not None, "it never ends")
     require(
@@ -53,7 +54,7 @@ def step_of_loop(node: FileNode, steps: Tensor | None = None, going: Tensor | No
     lists = node.get("lists", ((),) * (len(body.outputs) - 1 - len(states)))
     if (steps is not None and done >= int(steps)) or (going is not None and not bool(going)):
         return [*_same(node, states, node.outputs), *_stacked(node, lists, [0] * len(lists), len(states))], {}
-    require(done < MOST_STEPS, f"it has more than {MOST_STEPS} steps")
+    require(done < MOST_STEPS, f"it has more than {MOST_STEPS} steps", "export the model with fewer")
     mark = f" (step {done})"
     number, true = (name + mark for name in body.inputs[:2])
     one = body.called((number, true, *states), mark)
@@ -89,7 +90,7 @@ def part(node: FileNode, x: Tensor) -> Tensor:
 @ROWS.expansion("Scan")
 def all_steps(node: FileNode, *inputs: Tensor) -> Expansion:
     """Each step on an element of what it scans."""
-    require(opset(node) >= 9, "its opset is 8, which has a batch; export it with a newer one")
+    require(opset(node) >= 9, "its opset is 8, which has a batch", "export it with a newer one")
     body, count = _graph(node, "body"), node["num_scan_inputs"]
     before = len(inputs) - count
     require(0 < count <= len(inputs) == len(body.inputs), "its body does not fit its operands")
@@ -98,7 +99,8 @@ def all_steps(node: FileNode, *inputs: Tensor) -> Expansion:
     sizes = {x.shape[a] for a, x in zip(axes, scanned, strict=True)}
     require(
         len(sizes) == 1 and 0 < max(sizes) <= MOST_STEPS,
-        f"it scans {sorted(sizes)} elements; up to {MOST_STEPS} are read",
+        f"it scans {sorted(sizes)} elements",
+        f"export it with 1 to {MOST_STEPS}",
     )
     steps, turned = max(sizes), node.get("scan_input_directions") or [0] * count
     nodes: list[FileNode] = []

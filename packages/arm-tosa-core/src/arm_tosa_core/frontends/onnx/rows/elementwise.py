@@ -117,7 +117,9 @@ def power_of_number(node: FileNode, x: Tensor) -> Tensor:
 
 @ROWS.row("Mod")
 def modulo(node: FileNode, x: Tensor, y: Tensor) -> Tensor:
-    require(node["fmod"] or not is_float(x), "it takes the remainder of floats with fmod = 0")
+    require(
+        node["fmod"] or not is_float(x), "it takes the remainder of floats with fmod = 0", "export it with fmod = 1"
+    )
     return torch.fmod(x, y) if node["fmod"] else torch.remainder(x, y)
 
 
@@ -200,6 +202,6 @@ def identity(node: FileNode, x: Tensor) -> Tensor:
 
 @ROWS.row("Dropout", numbers=(1, 2))
 def dropout(node: FileNode, x: Tensor, ratio: Any = None, training: bool = False) -> list[Tensor]:
-    require(not training or ratio == 0, "it drops at random: export the model in eval mode")
+    require(not training or ratio == 0, "it drops at random", "export the model in eval mode")
     node.get("ratio"), node.get("seed")
     return [x, torch.ones_like(x, dtype=torch.bool)] if len(node.outputs) > 1 else [x]

@@ -12,7 +12,7 @@ from .table import ROWS, axis_of, opset, require
 
 @ROWS.row("BatchNormalization")
 def batch(node: FileNode, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-    require(not node.get("training_mode", 0), "it is in training mode: export the model in eval mode")
+    require(not node.get("training_mode", 0), "it is in training mode", "export the model in eval mode")
     return functional.batch_norm(x, mean, variance, scale, bias, eps=node["epsilon"])
 
 

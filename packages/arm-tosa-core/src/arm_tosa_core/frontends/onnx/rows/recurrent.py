@@ -24,14 +24,14 @@ def recurrent(node: FileNode, x: Tensor, *given: Tensor | None) -> Expansion:
     operands: list[Tensor | None] = [*given, *([None] * (7 - len(given)))]
     w, r, bias, lengths, *states = operands
     if not known(w) or not known(r) or not (bias is None or known(bias)):
-        raise Rejected("its weights are computed while the model runs")
+        raise Rejected("its weights are computed while the model runs", "export the model with constant weights")
     assert w is not None and r is not None
     gates, directions, hidden = _GATES[node.kind], w.shape[0], r.shape[-1]
     _require_plain(node, directions, hidden)
     time = 1 if node.get("layout", 0) else 0
     if lengths is not None:
         whole = known(lengths) and bool((lengths == x.shape[time]).all())
-        require(whole, "its sequence_lens are not the length of its input; leave them out, and give whole sequences")
+        require(whole, "its sequence_lens are not the length of its input", "leave them out, and give whole sequences")
     require(len(states) < 3 or states[2] is None, "it has peepholes; make the layer without them")
     constants = {}
     for d in range(directions):
@@ -58,9 +58,9 @@ def _require_plain(node: FileNode, directions: int, hidden: int) -> None:
     activations = node.get("activations") or []
     each = _ACTIVATIONS.get(node.kind, ["Tanh"])
     plain = activations in ([], each * directions, each * 2) or (node.kind == "RNN" and set(activations) == {"Relu"})
-    require(plain, f"its activations are {activations}; those of PyTorch are {each}")
-    require(not node.get("input_forget", 0), "its input and forget gates are one; make the layer with both")
-    require(not node.get("clip", 0.0), "it has a clip; make the layer without it")
+    require(plain, f"its activations are {activations}", f"make the layer with those of PyTorch, {each}")
+    require(not node.get("input_forget", 0), "its input and forget gates are one", "make the layer with both")
+    require(not node.get("clip", 0.0), "it has a clip", "make the layer without it")
 
 
 @ROWS.row("LSTM/gates", "GRU/gates", "RNN/gates")

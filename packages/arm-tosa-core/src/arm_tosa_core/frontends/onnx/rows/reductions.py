@@ -23,7 +23,7 @@ def _of_floats(function: Callable[..., Tensor]) -> Callable[[Tensor, list[int], 
     """A reduction whose result is no integer, which ONNX does not say how to round."""
 
     def call(x: Tensor, axes: list[int], keep: bool) -> Tensor:
-        require(is_float(x), "it reduces integers to numbers that are none; cast them to float before it")
+        require(is_float(x), "it reduces integers to numbers that are none", "cast them to float before it")
         return function(x, axes, keepdim=keep)
 
     return call

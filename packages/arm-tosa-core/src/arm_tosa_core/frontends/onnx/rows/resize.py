@@ -68,7 +68,8 @@ def _asked(node: FileNode, x: Tensor, roi: Any = None, scales: Any = None, sizes
     places, rounds = node["coordinate_transformation_mode"], node.get("nearest_mode", "round_prefer_floor")
     require(
         places in _PLACES,
-        f"its coordinate_transformation_mode is {places}: crop with Slice, and resize with half_pixel or align_corners",
+        f"its coordinate_transformation_mode is {places}",
+        "crop with Slice, and resize with half_pixel or align_corners",
     )
     node.get("extrapolation_value")  # of tf_crop_and_resize
     return _made(node, x, scales, sizes, places, rounds)
@@ -141,7 +142,9 @@ def _picked(x: Tensor, chosen: dict[int, list[int]]) -> Tensor:
 
 def _of_torch(node: FileNode, x: Tensor, how: _Resized) -> Tensor | None:
     """PyTorch's own interpolation, where it has the case: it has rules."""
-    require(is_float(x), f"it interpolates {x.dtype}, which ONNX does not say how to round; cast it to float before it")
+    require(
+        is_float(x), f"it interpolates {x.dtype}, which ONNX does not say how to round", "cast it to float before it"
+    )
     modes = {("linear", 1): "linear", ("linear", 2): "bilinear", ("linear", 3): "trilinear", ("cubic", 2): "bicubic"}
     old, new, factors, places = x.shape[2:], list(how.sizes[2:]), how.factors[2:], how.places
     mode = modes.get((node["mode"], len(old)))
@@ -150,7 +153,7 @@ def _of_torch(node: FileNode, x: Tensor, how: _Resized) -> Tensor | None:
     exact = all(abs(o * f - n) < 1e-6 for o, f, n in zip(old, factors, new, strict=True))
     # ONNX and ONNX Runtime disagree about the corners then.
     require(
-        exact or places != "align_corners", f"its scales {factors} make no whole sizes of {list(old)}; give it sizes"
+        exact or places != "align_corners", f"its scales {factors} make no whole sizes of {list(old)}", "give it sizes"
     )
     if mode is None or not plain or node.get("antialias", 0) or list(how.sizes[:2]) != list(x.shape[:2]):
         return None

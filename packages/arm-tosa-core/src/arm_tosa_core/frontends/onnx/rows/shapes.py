@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ....support.errors import Rejected
 from ...file_graph import FileNode
+from ...refusals import CUT
 from ..reader import torch_type
 from .table import ROWS, listed, require
 
@@ -61,5 +62,5 @@ def eye_like(node: FileNode, x: Tensor) -> Tensor:
 @ROWS.row("NonZero")
 def non_zero(node: FileNode, x: Tensor) -> Tensor:
     if x.is_meta:
-        raise Rejected("how many results it has depends on numbers that are computed while the model runs")
+        raise Rejected("how many results it has depends on numbers that are computed while the model runs", CUT)
     return (x if x.dim() else x.reshape(1)).nonzero().t()

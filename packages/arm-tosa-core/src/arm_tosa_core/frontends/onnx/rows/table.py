@@ -35,7 +35,7 @@ class OnnxRows(Rows):
                 if isinstance(node.attributes, Attributes):
                     node.attributes.require_read()
                 if len(node.outputs) > len(results):
-                    raise Rejected(f"its output {node.outputs[len(results)]!r} is not made; leave it out")
+                    raise Rejected(f"its output {node.outputs[len(results)]!r} is not made", "leave it out")
                 return results
 
             add(call)
@@ -88,14 +88,14 @@ def opset(node: FileNode) -> int:
     return node.attributes.opset if isinstance(node.attributes, Attributes) else 1
 
 
-def require(condition: object, why: str) -> None:
-    """Refuses the node unless the condition holds.
+def require(condition: object, why: str, fix: str = "") -> None:
+    """Refuses the node unless the condition holds; ``fix`` is what to do, if that is not the same for all.
 
     Raises:
         Rejected: it does not.
     """
     if not condition:
-        raise Rejected(why)
+        raise Rejected(why, fix)
 
 
 def known(value: Tensor | None) -> bool:

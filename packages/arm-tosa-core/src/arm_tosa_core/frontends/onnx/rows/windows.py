@@ -141,7 +141,7 @@ def conv_transpose(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | Non
 def max_pool(node: FileNode, x: Tensor) -> Tensor:
     window, ceil = _Window.of(node, x, node["kernel_shape"]), bool(node.get("ceil_mode", 0))
     same = node.get("auto_pad", "NOTSET").startswith("SAME")
-    require(not same or max(window.dilations) == 1, "its window has SAME padding and dilations; give it pads")
+    require(not same or max(window.dilations) == 1, "its window has SAME padding and dilations", "give it pads")
     if x.dim() == 3 and not is_float(x):  # PyTorch's own has no integers along one axis
         window.widen()
         return _largest(x.unsqueeze(2), window, ceil).squeeze(2)
