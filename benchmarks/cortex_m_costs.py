@@ -17,9 +17,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import numpy as np
@@ -37,6 +37,9 @@ from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.testing.harness import exported
 from arm_tosa_core.tosa.loader import load
 from benchmarks.results import ROOT, Run, add_results_option, record
+
+if TYPE_CHECKING:
+    from kernel_program import Machine
 
 BENCHMARK = "cortex_m_costs"
 FILE = ROOT / "packages/arm-cortex-m/src/arm_cortex_m/firmware/step_costs.json"
@@ -119,6 +122,7 @@ def measure(model: Model, core: str) -> list[int]:
     """Instructions of each step, to within 40, with the compiler's options that firmware is built with."""
     from kernel_program import MACHINES, build, run
 
+    model = replace(model, loops=())  # each step by itself
     ports = [*model.inputs, *model.outputs]
     main = _MAIN.format(
         steps=len(model.steps) + 1,
@@ -136,19 +140,25 @@ def measure(model: Model, core: str) -> list[int]:
         for path, text in {**sources([model], None), "main.c": main}.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(_with_ticks(text) if path == "models/graph.c" else text)
-        placed = '-DMODEL_FLASH=__attribute__((section(".rodata.model"),aligned(16)))'
-        fast = processor_files([model])
-        command = ["arm-none-eabi-gcc", "-mthumb", *MACHINES[core].flags, "-Iprocessor", "-O2", "-c", *fast]
-        if fast:
-            subprocess.run(command, cwd=folder, check=True)
-        objects = [f"{Path(file).stem}.o" for file in fast]
-        words = ["-Os", placed, "-I.", "-Icommon", "-Iprocessor", "main.c", *model_files(model), *objects]
-        build(folder, words, MACHINES[core])
+        objects = built_objects(folder, model, MACHINES[core])
+        build(folder, ["-I.", "-Icommon", "-Iprocessor", "-Os", "main.c", *objects], MACHINES[core])
         status, text = run(folder, MACHINES[core], ["-icount", "shift=0"])
     assert status == 0, text[:2000]
     unit, *counts = map(int, text.split())
     assert len(counts) == len(model.steps)
     return [round(count * 2_000_000 / unit) for count in counts]
+
+
+def built_objects(folder: Path, model: Model, machine: Machine) -> list[str]:
+    """Objects of a model whose sources are in the folder, with the compiler's options that firmware is built with."""
+    placed = '-DMODEL_FLASH=__attribute__((section(".rodata.model"),aligned(16)))'
+    out = []
+    for level, files in (("-O2", processor_files([model])), ("-Os", model_files(model))):
+        options = [*machine.flags, level, placed, "-I.", "-Icommon", "-Iprocessor", "-c", *files]
+        if files:
+            subprocess.run(["arm-none-eabi-gcc", "-mthumb", *options], cwd=folder, check=True)
+        out += [f"{Path(file).stem}.o" for file in files]
+    return out
 
 
 def _with_ticks(text: str) -> str:

@@ -6,9 +6,10 @@ Files that end in ``.in`` have gaps, written as :class:`string.Template` has the
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ _C_TYPES = {
     DType.INT48: "int64_t",
 }
 _BYTES_PER_LINE = 16
+_LINE = 120
 
 
 def has_c_type(dtype: str) -> bool:
@@ -86,6 +88,11 @@ def numbers_of_array(data: np.ndarray[Any, Any]) -> str:
 def _lines(items: list[str]) -> str:
     lines = (items[at : at + _BYTES_PER_LINE] for at in range(0, len(items), _BYTES_PER_LINE))
     return "\n".join(f"    {', '.join(line)}," for line in lines)
+
+
+def in_lines(items: Sequence[str]) -> str:
+    """Items of an initializer, as many in a line as fit."""
+    return fill(", ".join(items) + ",", _LINE, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def number(value: int) -> str:

@@ -11,7 +11,7 @@ from arm_tosa_core.plugin.target import Compiled, CompiledLayer, LiveTensor
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.support.memory_size import size_of
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import Op, Tensor
+from arm_tosa_core.tosa.ir import Op
 from arm_tosa_core.tosa.loader import load
 
 from ..cores import Core
@@ -149,17 +149,17 @@ def _memory(in_memory: list[LiveTensor], model: Model) -> dict[str, float]:
 def _in_memory(graph: Graph, model: Model) -> Iterator[LiveTensor]:
     """Inputs and outputs, which are the application's, and what the arena holds; of steps, from 0."""
     arena, last = Arena(model), len(model.steps) - 1
-    made: dict[Value, tuple[Tensor, int]] = {}
+    made: dict[Value, int] = {}
     for number, step in enumerate(model.operators):
-        made[step.output] = step.ops[-1].output, number
-    read = {value: number for number, step in enumerate(model.steps) for value in step.reads}
+        made.setdefault(step.output.root, number)
+    read = {value.root: number for number, step in enumerate(model.steps) for value in step.reads}
     for tensor, value, port in zip(graph.inputs, model.taken, model.inputs, strict=True):
         yield LiveTensor(tensor.name, port.size, 0, max(0, read.get(value, 0)))
     for tensor, value, port in zip(graph.outputs, model.given, model.outputs, strict=True):
-        yield LiveTensor(tensor.name, port.size, made[value][1] if value in made else last, max(0, last))
+        yield LiveTensor(tensor.name, port.size, made.get(value, last), max(0, last))
     for value, at in arena.values.items():
-        tensor, number = made[value]
-        yield LiveTensor(tensor.name, value.size, number, read.get(value, number), at)
+        for span in arena.spans[value]:
+            yield LiveTensor(model.operators[span[0]].ops[-1].output.name, value.size, *span, at)
     for number, step in enumerate(model.operators):
         if isinstance(step, Called) and step.scratch:
             yield LiveTensor(f"scratch of step {number + 1}", step.scratch, number, number, arena.scratch(step))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from .c_text import filled
-from .model import ALIGNMENT, Called, Job, Model, Value
+from .model import ALIGNMENT, Called, Job, Model, Operator, Value
 
 #: Bytes: a line of the data cache of Cortex-M55 and M85, so that no variable shares a line with an arena.
 ARENA_ALIGNMENT = 32
@@ -14,13 +15,34 @@ ARENA_ALIGNMENT = 32
 
 @dataclass(frozen=True)
 class _Buffer:
-    """Bytes that are in use from one step to another, both included."""
+    """Bytes that are in use from one step to another, both included; in several such spans, in order."""
 
     owner: Value | Job | Called
     fast: bool
     size: int
-    first: int
-    last: int
+    spans: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def first(self) -> int:
+        return self.spans[0][0]
+
+    @cached_property
+    def last(self) -> int:
+        return self.spans[-1][1]
+
+    def meets(self, other: _Buffer) -> bool:
+        """Whether both are in use at some step: one between the first and last of the other, as the caller knows."""
+        if len(self.spans) == len(other.spans) == 1:
+            return True
+        mine, others = iter(self.spans), iter(other.spans)
+        one, two = next(mine), next(others)
+        while one[1] < two[0] or two[1] < one[0]:
+            ended = one[1] < two[1]
+            following = next(mine if ended else others, None)
+            if following is None:
+                return False
+            one, two = (following, two) if ended else (one, following)
+        return True
 
 
 def arena_bytes(models: Sequence[Model]) -> int:
@@ -34,21 +56,27 @@ class Arena:
     Args:
         size: bytes.
         values: in the arena, in the order in which steps make them, and their offsets. Inputs, outputs
-            and constants lie elsewhere.
+            and constants lie elsewhere; parts of values with the whole.
+        spans: of these values, the first and last step of each time that they are in use.
     """
 
     def __init__(self, model: Model) -> None:
         offsets = _placed(list(_buffers(model)))
+        self.spans = {buffer.owner: buffer.spans for buffer in offsets if isinstance(buffer.owner, Value)}
         ends = [buffer.size + at for buffer, at in offsets.items()]
-        self.size = _aligned(max(ends, default=1), ARENA_ALIGNMENT)  # C has no arrays of no elements
+        self.size = aligned(max(ends, default=1), ARENA_ALIGNMENT)  # C has no arrays of no elements
         self.values = {
             buffer.owner: at
             for buffer, at in sorted(offsets.items(), key=lambda item: item[0].first)
             if isinstance(buffer.owner, Value)
         }
-        self._scratch = {
+        self._scratch: dict[tuple[Value | Job | Called | Operator, bool], int] = {
             (buffer.owner, buffer.fast): at for buffer, at in offsets.items() if not isinstance(buffer.owner, Value)
         }
+        for number, times in _repeated(model).items():
+            first = model.steps[times.start], False
+            if first in self._scratch:
+                self._scratch[model.steps[number], False] = self._scratch[first]
 
     def scratch(self, step: Job | Called) -> int:
         """Offset of the memory that a step works in."""
@@ -60,20 +88,36 @@ class Arena:
 
 
 def _buffers(model: Model) -> Iterator[_Buffer]:
-    produced: dict[Value, int] = {}
-    read: dict[Value, int] = {}
+    spans: dict[Value, list[list[int]]] = {}
+    repeated = _repeated(model)
     for number, step in enumerate(model.steps):
         if isinstance(step, Job):
-            yield _Buffer(step, False, step.scratch, number, number)
+            yield _Buffer(step, False, step.scratch, ((number, number),))
             if step.fast_scratch:
-                yield _Buffer(step, True, step.fast_scratch, number, number)
+                yield _Buffer(step, True, step.fast_scratch, ((number, number),))
         elif isinstance(step, Called) and step.scratch:
-            yield _Buffer(step, False, step.scratch, number, number)
-        read.update(dict.fromkeys(step.reads, number))
-        produced.update(dict.fromkeys(step.makes, number))
-    for value, number in produced.items():
+            times = repeated.get(number, range(number, number + 1))
+            if number == times.start:  # of all times one
+                yield _Buffer(step, False, step.scratch, tuple((time, time) for time in times))
+        for value in step.reads:
+            if value.root in spans:
+                spans[value.root][-1][1] = number
+        for value in step.makes:
+            if value.root not in spans or value.inside is None:  # nothing of it is of use before
+                spans.setdefault(value.root, []).append([number, number])
+            spans[value.root][-1][1] = number
+    for value in model.given:
+        if value.root in spans:  # it is copied behind the last step, if it is a part
+            spans[value.root][-1][1] = len(model.steps)
+    for value, each in spans.items():
         if value not in model.given:
-            yield _Buffer(value, False, value.size, number, read.get(value, number))
+            yield _Buffer(value, False, value.size, tuple((first, last) for first, last in each))
+
+
+def _repeated(model: Model) -> dict[int, range]:
+    """Of each step of a loop, the steps that it stands for, one each time."""
+    positions = [(loop, position) for loop in model.loops for position in range(loop.period)]
+    return {number: loop.each_time(position) for loop, position in positions for number in loop.each_time(position)}
 
 
 def _placed(buffers: list[_Buffer]) -> dict[_Buffer, int]:
@@ -81,16 +125,17 @@ def _placed(buffers: list[_Buffer]) -> dict[_Buffer, int]:
     placed: dict[_Buffer, int] = {}
     for buffer in sorted(buffers, key=lambda each: (-each.size, each.first)):
         at = 0
-        rivals = [rival for rival in placed if rival.first <= buffer.last and buffer.first <= rival.last]
+        first, last = buffer.first, buffer.last
+        rivals = [each for each in placed if each.first <= last and first <= each.last and each.meets(buffer)]
         for rival in sorted(rivals, key=placed.__getitem__):
             if placed[rival] >= at + buffer.size:
                 break
-            at = max(at, _aligned(placed[rival] + rival.size, ALIGNMENT))
+            at = max(at, aligned(placed[rival] + rival.size, ALIGNMENT))
         placed[buffer] = at
     return placed
 
 
-def _aligned(size: int, alignment: int) -> int:
+def aligned(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -54,11 +54,24 @@ class Value:
         dtype: C's type of an element.
         size: bytes.
         data: of a constant.
+        inside, at: it is a part of another value, from that byte of it; None: it has memory of its own.
     """
 
     dtype: str
     size: int
     data: np.ndarray[Any, Any] | None = None
+    inside: Value | None = None
+    at: int = 0
+
+    @property
+    def root(self) -> Value:
+        """The value with memory of its own."""
+        return self if self.inside is None else self.inside.root
+
+    @property
+    def offset(self) -> int:
+        """Its first byte in ``root``."""
+        return 0 if self.inside is None else self.inside.offset + self.at
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +174,41 @@ class Called:
 Step = Job | Operator | Called
 
 
+def with_values(step: Step, of: Callable[[Value], Value]) -> Step:
+    """A step that reads and makes other values."""
+    if isinstance(step, Job):
+        inputs, outputs = (tuple((of(value), at) for value, at in side) for side in (step.inputs, step.outputs))
+        return replace(step, inputs=inputs, outputs=outputs)
+    if isinstance(step, Operator):
+        operands = {position: of(value) for position, value in step.inputs.items()}
+        return replace(step, inputs=operands, output=of(step.output))
+    return replace(step, inputs=tuple(map(of, step.inputs)), output=of(step.output))
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Steps that are the same, time after time, but for places and numbers.
+
+    Args:
+        first: the first of them, from 0.
+        period: how many there are each time.
+        times: how often they run.
+    """
+
+    first: int
+    period: int
+    times: int
+
+    @property
+    def end(self) -> int:
+        """The step behind."""
+        return self.first + self.period * self.times
+
+    def each_time(self, position: int) -> range:
+        """The steps that stand at a position of the period."""
+        return range(self.first + position, self.end, self.period)
+
+
 @dataclass(frozen=True)
 class ReferenceStep:
     """A delegate: its TOSA flatbuffer, and the program's values that it reads and makes, by number."""
@@ -194,6 +242,7 @@ class Model:
         target: the accelerator.
         taken, given: the values of inputs and outputs.
         reference: the same as TOSA graphs, if they are known.
+        loops: the steps that C writes once and runs often, in order.
     """
 
     name: str
@@ -204,6 +253,7 @@ class Model:
     taken: tuple[Value, ...]
     given: tuple[Value, ...]
     reference: Reference | None = None
+    loops: tuple[Loop, ...] = ()
 
     @property
     def jobs(self) -> list[Job]:

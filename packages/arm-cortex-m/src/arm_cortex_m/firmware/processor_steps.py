@@ -14,6 +14,8 @@ from ..kernels import Call, calls
 from .c_text import c_type
 from .kernels import ALIASES, KERNELS
 from .model import Called, Model, Operator, Port, Step, Value
+from .repeats import with_loops
+from .views import without_copies
 
 #: Constants of a program by type and bytes: equal ones are one.
 Constants = dict[tuple[str, bytes], Value]
@@ -67,7 +69,7 @@ def model_of_graph(graph: Graph, target: str) -> Model:
         rows = enumerate(zip(tensors, dtypes, strict=True))
         return tuple(Port(f"{name}{index}", tensor.shape, dtype, dtype) for index, (tensor, dtype) in rows)
 
-    return Model(
+    model = Model(
         name="graph",
         target=target,
         steps=tuple(steps),
@@ -76,6 +78,7 @@ def model_of_graph(graph: Graph, target: str) -> Model:
         taken=tuple(values[tensor] for tensor in graph.inputs),
         given=tuple(values[tensor] for tensor in graph.outputs),
     )
+    return with_loops(without_copies(model))
 
 
 def _kept(dtype: str, data: np.ndarray[Any, Any], constants: Constants) -> Value:

@@ -20,6 +20,8 @@ from .kernels import why_not
 from .model import Job, Model, Port, Reference, ReferenceStep, Step, Value
 from .npu import Npu
 from .processor_steps import steps_of
+from .repeats import with_loops
+from .views import without_copies
 
 _QUANTIZE = "quantized_decomposed::quantize_per_tensor.out"
 _DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor.out"
@@ -33,7 +35,7 @@ def model_of(name: str, program: Program, target: str, npu: Npu | None) -> Model
     Raises:
         UsageError: it is another kind of program; lists the operators that firmware cannot run.
     """
-    return _Reader(name, program, npu).model(target)
+    return with_loops(without_copies(_Reader(name, program, npu).model(target)))
 
 
 @dataclass(frozen=True)
