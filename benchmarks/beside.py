@@ -23,7 +23,7 @@ from pathlib import Path
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import ACCELERATORS
-from benchmarks.choices import lowering
+from benchmarks.lowered_graphs import lowering, trained
 from benchmarks.processes import environment
 from benchmarks.registry import NETWORKS, Network
 from benchmarks.results import ROOT, Measurement, Run, add_results_option, commit_of, run_and_record
@@ -55,7 +55,7 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
     run = Run.here("beside", command="python -m benchmarks.beside CHECKOUT")
     before = commit_of(options.checkout)
     for name in (*options.networks, *options.trained):
-        made = _trained(name) if name in options.trained else None
+        made = trained(name) if name in options.trained else None
         with tempfile.TemporaryDirectory(prefix="bench_beside_") as folder:
             orders = _orders(name, made, options.targets, Path(folder))
             for side, root in (("before", options.checkout), ("ours", ROOT)):
@@ -74,13 +74,6 @@ def _orders(name: str, made: Network | None, targets: list[str], folder: Path) -
             files[-1].write_bytes(tosa)
         orders.append((accelerator, list(map(str, files))))
     return orders
-
-
-def _trained(name: str) -> Network:
-    from benchmarks.real.registry import NETWORKS as trained  # late: its packages are fetched
-
-    made = trained[name].make()
-    return made.module, lambda seed: made.calibration[seed]
 
 
 def _by(root: Path, orders: list[tuple[str, list[str]]], folder: Path) -> Iterator[dict[str, float]]:

@@ -1,4 +1,4 @@
-"""Blocks of Markdown documents that programs write, between ``<!-- NAME: begin -->`` and ``<!-- NAME: end -->``."""
+"""Parts of Markdown documents that programs write: blocks of lines, and words inside a sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def with_block(document: str, name: str, text: str) -> str:
-    """The document with ``text`` as the contents of a block.
+    """The document with ``text`` as the contents of a block, ``<!-- NAME: begin -->`` to ``<!-- NAME: end -->``.
 
     Raises:
         ValueError: the document lacks a mark, or has it twice.
@@ -17,6 +17,19 @@ def with_block(document: str, name: str, text: str) -> str:
         raise ValueError(f"the document needs the lines {begin} and {end}, each once and in this order")
     head, rest = document.split(begin)
     return f"{head}{begin}\n\n{text.strip()}\n\n{end}{rest.split(end)[1]}"
+
+
+def with_span(document: str, name: str, text: str) -> str:
+    """The document with ``text`` as the words between ``<!-- NAME -->`` and ``<!-- /NAME -->``.
+
+    Raises:
+        ValueError: the document lacks a mark, or has it twice.
+    """
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    if document.count(begin) != 1 or document.count(end) != 1 or document.index(begin) > document.index(end):
+        raise ValueError(f"the document needs the marks {begin} and {end}, each once and in this order")
+    head, rest = document.split(begin)
+    return f"{head}{begin}{text}{end}{rest.split(end)[1]}"
 
 
 def write(path: Path, contents: str) -> None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
-from benchmarks import demo
+from benchmarks import demo, prose, rewrite_tables
 from benchmarks.charts import CHARTS, Chart, draw, is_current
-from benchmarks.documents import update_block, with_block, write
+from benchmarks.documents import with_block, with_span, write
 from benchmarks.figures import Figures
 from benchmarks.real_tables import BLOCKS as REAL
 from benchmarks.results import RESULTS, ROOT, read
@@ -29,29 +30,39 @@ IMAGES = ROOT / "docs" / "images" / "benchmarks"
 #: The blocks of each page.
 PAGES: dict[Path, Mapping[str, Callable[[Figures], str]]] = {
     DOCUMENT: BLOCKS,
-    TRAINED: REAL,
+    TRAINED: {**REAL, "behind": prose.behind_the_rival},
     ROOT / "README.md": {"demo": demo.shown},
+    ROOT / "docs" / "explanation" / "firmware.md": {"costs": prose.costs_of_steps},
+    ROOT / "docs" / "reference" / "vela-limits.md": {"rewrites": rewrite_tables.rewrites},
 }
 
 
+def parts(page: Path, figures: Figures) -> Iterator[tuple[str, Callable[[str], str]]]:
+    """What programs write in a page: names, and what puts the text of today into the page."""
+    for name, block in PAGES.get(page, {}).items():
+        yield name, partial(with_block, name=name, text=block(figures))
+    for name, words in prose.SPANS.get(page, {}).items():
+        yield name, partial(with_span, name=name, text=words(figures))
+
+
 def stale(results: Path = RESULTS, images: Path = IMAGES) -> list[str]:
-    """What of the pages is not what the measurements say: blocks by name, charts by file."""
+    """What of the pages is not what the measurements say: parts by name, charts by file."""
     figures = Figures(read(results))
     old = []
-    for page, blocks in PAGES.items():
+    for page in (*PAGES, *prose.SPANS):
         text = page.read_text(encoding="utf-8")
-        old += [
-            f"{page.name}: {name}" for name, block in blocks.items() if with_block(text, name, block(figures)) != text
-        ]
-    return old + [file.name for file, _ in _stale_charts(figures, images)]
+        old += [f"{page.name}: {name}" for name, put in parts(page, figures) if put(text) != text]
+    return [*dict.fromkeys(old), *(file.name for file, _ in _stale_charts(figures, images))]
 
 
 def make(results: Path = RESULTS, images: Path = IMAGES) -> None:
-    """Writes the blocks of the pages, and the charts that are stale."""
+    """Writes the parts of the pages, and the charts that are stale."""
     figures = Figures(read(results))
-    for page, blocks in PAGES.items():
-        for name, block in blocks.items():
-            update_block(page, name, block(figures))
+    for page in (*PAGES, *prose.SPANS):
+        text = page.read_text(encoding="utf-8")
+        for _, put in parts(page, figures):
+            text = put(text)
+        write(page, text)
     images.mkdir(parents=True, exist_ok=True)
     for file, chart in _stale_charts(figures, images):
         write(file, draw(chart))

@@ -9,7 +9,7 @@ from benchmarks.documents import table
 from benchmarks.figures import Case, Figures, Pair, mean_ratio
 
 _BENCHMARK = "ethosu_peers"
-_OTHERS = {"rival": "rival", "litert": "LiteRT"}
+OTHERS = {"rival": "rival", "litert": "LiteRT"}
 #: From what on a ratio is above: what the tables show as 1.00 is equal.
 _ABOVE = 1.005
 _METRICS = ("cycles", "sram_kib")
@@ -34,7 +34,7 @@ def _order(target: str) -> tuple[str, int]:
 def _means(figures: Figures, targets: Sequence[str]) -> list[str]:
     cases = [case for case in figures.cases(_BENCHMARK) if case["target"] in targets]
     cells = []
-    for other in _OTHERS:
+    for other in OTHERS:
         whole = [case for case in cases if _is_whole(figures, case, other)]
         cells += [
             str(len(whole)),
@@ -62,7 +62,7 @@ def above(figures: Figures) -> str:
             left = _pair(figures, case, "left", other)
             target = case["target"].removeprefix("ethos-").upper()
             cells = [_shown(pairs[0], "{:,.0f}"), _shown(pairs[1], "{:,.1f}"), _shown(left, "{:.0f}").split(" (")[0]]
-            lines.append([case["network"], target, _OTHERS[other], *cells])
+            lines.append([case["network"], target, OTHERS[other], *cells])
     return table(heads, lines)
 
 
@@ -106,7 +106,7 @@ def _seconds(figures: Figures, case: Case, side: str, kind: str) -> _Seconds | N
 
 def _compared(figures: Figures) -> Iterator[tuple[Case, str]]:
     for case in figures.cases(_BENCHMARK):
-        for other in _OTHERS:
+        for other in OTHERS:
             yield case, other
 
 

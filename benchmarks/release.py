@@ -46,6 +46,7 @@ NEEDS: Mapping[str, tuple[Callable[[Options], str], str]] = {
         lambda _: shutil.which("arm-none-eabi-gcc") or "",
         "apt-get install gcc-arm-none-eabi qemu-system-arm",
     ),
+    "wheels": (lambda _: str(next((ROOT / "build" / "dist").glob("*.whl"), "")), "nox -s wheels"),
     "packages": (
         lambda _: os.environ.get("BENCH_SITES", ""),
         "the packages of networks, which nox -s bench-all fetches",
@@ -230,10 +231,11 @@ class Shown(Figures):
 def shown(rows: Sequence[Measurement]) -> dict[str, list[tuple[str, Case, str]]]:
     """By page and block: the figures there."""
     from benchmarks.page import PAGES
+    from benchmarks.prose import SPANS
 
     found = {}
-    for page, blocks in PAGES.items():
-        for name, block in blocks.items():
+    for page in (*PAGES, *SPANS):
+        for name, block in {**PAGES.get(page, {}), **SPANS.get(page, {})}.items():
             figures = Shown(rows)
             block(figures)
             found[f"{page.name}: {name}"] = figures.asked

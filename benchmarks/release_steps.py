@@ -42,6 +42,7 @@ _ZOO, _ALL = "benchmarks.registry:ZOO", "benchmarks.registry:NETWORKS"
 #: In this order: what needs nothing first, and of that the short ones.
 STEPS = (
     Step("ethosu_model", ["ethosu_model"], about=1),
+    Step("wheel_sizes", ["wheel_sizes"], needs=["wheels"]),
     Step("demo", ["demo"], needs=["compiler"]),
     Step("firmware_size", ["firmware_size"], needs=["compiler"], about=2),
     Step("cortex_m_costs", ["cortex_m_costs"], needs=["compiler"]),
@@ -56,6 +57,7 @@ STEPS = (
             for budget in ("", f" --budget {size}")
         ],
     ),
+    Step("gains", ["gains --networks {each}"], "benchmarks.gains:CASES"),
     Step("ethosu_schedules", ["ethosu_schedules"]),
     Step("flow", ["flow"]),
     Step("llm_large", ["llm.large"]),

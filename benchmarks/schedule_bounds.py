@@ -27,8 +27,8 @@ from arm_ethosu.schedule.problem import Plan, Problem
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.serializer import serialize
-from benchmarks.choices import lowering
 from benchmarks.ethosu_peers import CNNS
+from benchmarks.lowered_graphs import lowering
 from benchmarks.registry import NETWORKS
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record
 

@@ -30,7 +30,6 @@ from arm_tosa_core import lower
 from arm_tosa_core.support import kept_figures
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.harness import exported
-from benchmarks.choices import TARGETS
 from benchmarks.registry import NETWORKS, network
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record
 
@@ -40,6 +39,7 @@ DEFAULT = (
 )  # fmt: skip
 #: Flags with which nothing is searched, and Vela does what it does by default.
 _OWN = "--optimise=Performance"
+TARGETS = ("ethos-u55-128", "ethos-u55-256", "ethos-u65-512", "ethos-u85-256")
 
 
 def main() -> int:

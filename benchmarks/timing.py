@@ -35,7 +35,7 @@ from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.serializer import serialize
-from benchmarks.choices import lowered_graphs
+from benchmarks.lowered_graphs import lowered_graphs
 from benchmarks.published_cycles import PUBLISHED, Published
 from benchmarks.registry import NETWORKS, network
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from benchmarks.documents import table
 from benchmarks.figures import Case, Figures
@@ -14,13 +13,13 @@ TARGETS = ("ethos-u55-128", "ethos-u55-256", "ethos-u65-512", "ethos-u85-256")
 
 def beside_vela(figures: Figures) -> str:
     """Errors of layers and of the whole against Vela's estimate, a line per network."""
-    names = list(dict.fromkeys(case["network"] for case in figures.cases("timing") if "memory_mode" not in case))
+    names = _names(figures)
     heads = ["network"]
     for target in TARGETS:
         short = target.removeprefix("ethos-").upper()
         heads += [f"{short}: layers, mean (worst)", "all layers", "whole"]
     lines = [[name, *(cell for target in TARGETS for cell in _cells(figures, name, target))] for name in names]
-    lines.append(["all", *(cell for target in TARGETS for cell in _sums(figures, names, target))])
+    lines.append(["all", *(cell for target in TARGETS for cell in sums(figures, target))])
     return table(heads, lines)
 
 
@@ -33,9 +32,15 @@ def _cells(figures: Figures, name: str, target: str) -> tuple[str, str, str]:
     return f"{100 * error:.1f} % ({worst:.2f})", f"{alone:.2f}", f"{_ratio(figures, case, 'cycles', 'vela_cycles'):.2f}"
 
 
-def _sums(figures: Figures, names: Sequence[str], target: str) -> tuple[str, str, str]:
-    """Geometric means: of layers over all layers of all networks, of networks over networks."""
-    cases = [case for name in names if _value(figures, case := {"network": name, "target": target}, "layer_error")]
+def _names(figures: Figures) -> list[str]:
+    return list(dict.fromkeys(case["network"] for case in figures.cases("timing") if "memory_mode" not in case))
+
+
+def sums(figures: Figures, target: str) -> tuple[str, str, str]:
+    """Geometric means: of layers over all layers of all networks (and the worst one), of networks over networks."""
+    cases = [
+        case for name in _names(figures) if _value(figures, case := {"network": name, "target": target}, "layer_error")
+    ]
     layers, logs, worst = 0.0, 0.0, 1.0
     for case in cases:
         count = _value(figures, case, "layers") or 0.0

@@ -12,12 +12,15 @@ from functools import partial
 
 import numpy as np
 
+from arm_tosa_core.rewrites.by_estimate import Choice
+from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
-from arm_tosa_core.tosa.pattern import AnyOf, Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
+from arm_tosa_core.tosa.pattern import AnyOf, Match, Pattern
+from arm_tosa_core.tosa.rewrite import Inserter
 from arm_tosa_core.tosa.walks import is_alone, only_reader
 
 from .avg_pool_as_depthwise import reciprocal
+from .graph_parts import VELA, around
 
 # Measured on Ethos-U55-128 and U85-256, for images of 49 to 2,304 pixels and 32 to 1,280 channels.
 #: Channels of a column, the first that divide those of the image. On Ethos-U85 8 are slower than a pool.
@@ -117,10 +120,13 @@ def _in_columns(match: Match, depths: Sequence[int]) -> Tensor:
     return insert.reshape(scaled, 1, 1, 1, channels)
 
 
-def _for(depths: Sequence[int]) -> Rewrite:
-    replacement = partial(_in_columns, depths=depths)
-    replacement.__doc__ = _in_columns.__doc__
-    return pattern_rewrite("sums_in_columns", Stage.OPTIMIZE, _WHOLE, replacement, partial(_unfit, depths=depths))
+def _with_sum(graph: Graph, op: Op) -> list[Op]:
+    """The operators around a pool, or around a sum and its RESCALE."""
+    source = op.inputs[0].producer
+    if op.name == "AVG_POOL2D" or source is None:
+        return around(graph, op)
+    before = [each for each in around(graph, source) if each.position <= source.position]
+    return [*before, op, *VELA.behind(graph, op)]
 
 
 _WHOLE = AnyOf(
@@ -129,4 +135,12 @@ _WHOLE = AnyOf(
         Pattern("RESCALE", {0: Pattern("DEPTHWISE_CONV2D", {0: Pattern(dtype=DType.INT8)}, name="sum")}),
     ]
 )
+
+
+def _for(depths: Sequence[int]) -> Choice:
+    replacement = partial(_in_columns, depths=depths)
+    replacement.__doc__ = _in_columns.__doc__
+    return Choice("sums_in_columns", _WHOLE, replacement, partial(_unfit, depths=depths), _with_sum)
+
+
 SUMS_IN_COLUMNS, SUMS_IN_COLUMNS_U85 = _for(_DEPTHS), _for(_DEPTHS_U85)
