@@ -12,7 +12,7 @@ from ..support.cache_folder import digest_of_sources
 from ..support.errors import LoweringError
 from ..tosa.graph import Graph
 from ..tosa.ir import Op
-from ..tosa.pattern import Match, Pattern, Replacement, pattern_rewrite
+from ..tosa.pattern import AnyOf, Match, Pattern, Replacement, pattern_rewrite
 from ..tosa.rewrite import Rewrite, Stage
 from ..tosa.rewrite_engine import run_rewrites
 from ..tosa.serializer import serialize
@@ -43,7 +43,7 @@ class Choice:
     """
 
     name: str
-    pattern: Pattern
+    pattern: Pattern | AnyOf
     replacement: Replacement
     check: Callable[[Match], str | None]
     around: Around | None = None
