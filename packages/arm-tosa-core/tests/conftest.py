@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,10 @@ from arm_tosa_core.testing.verified_rewrites import verified_rewrites
 sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode leaves it alone
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(module): the test needs a module that this package does not require")
+
+
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path / "cache"))
@@ -23,6 +28,21 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _verified_rewrites() -> Iterator[None]:
     with verified_rewrites():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _is_installed(request: pytest.FixtureRequest) -> None:
+    """Skips what needs a package that is not here: where this package is tested alone, others' targets are not."""
+    for marker in request.node.iter_markers("needs"):
+        if find_spec(marker.args[0]) is None:
+            pytest.skip(f"{marker.args[0]} is not installed beside this package")
+    target = getattr(request.node, "callspec", None) and request.node.callspec.params.get("target")
+    if (
+        isinstance(target, str)
+        and target.startswith(("ethos-u", "vgf", "cortex-m"))
+        and target not in plugins.targets()
+    ):
+        pytest.skip(f"{target} is not installed beside this package")
 
 
 @pytest.fixture

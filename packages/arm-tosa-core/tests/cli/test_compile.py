@@ -464,6 +464,7 @@ def test_a_dynamic_dimension_stays_when_quantized(folder: Path) -> None:
     assert (symbol.least, symbol.most) == (1, 8)
 
 
+@pytest.mark.needs("arm_vgf")
 def test_all_conflicts_of_options_are_told_at_once(folder: Path) -> None:
     Path("2").touch()
     options = ("--verify", "--bundle", "2", "--integer-io", "--memory-format", "rows")

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from cli_kit import error, ok
 
 from arm_tosa_core.frontends.file_runtime import run_file
 
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
+pytestmark = pytest.mark.needs("onnxruntime")
 
 X = np.array([[-1.5, 0.0, 2.0]], np.float32)
 

@@ -12,8 +12,8 @@ import pytest
 import torch
 from cli_kit import error, ok
 
-from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core import UsageError, load_model, lower
+from arm_tosa_core.flow.lowered import compile_spec_of
 from arm_tosa_core.lowering.exported_program import is_quantized
 from arm_tosa_core.testing.harness import Execution, left_outside
 from tflite_files import G, Op, T, image_network, int8, int32, tflite
@@ -30,7 +30,7 @@ def saved(folder: Path, *graphs: G) -> Path:
 def test_an_integer_network_is_compiled_whole_and_runs_as_its_program(target: str, bits: int, tmp_path: Path) -> None:
     program = load_model(saved(tmp_path, image_network(bits)))
     assert is_quantized(program)
-    run = Execution(program, EthosUCompileSpec(target).target())
+    run = Execution(program, compile_spec_of(target).target())
     assert left_outside(run.program, run.analysis) == {} and len(run.flatbuffers) == 1
     numbers = torch.Generator().manual_seed(1)
     for _ in range(4):
@@ -67,12 +67,13 @@ def test_unsigned_integers_are_signed_ones_with_an_offset(target: str, tmp_path:
     (made,) = unsigned.module()((x + 128).to(torch.uint8))
     assert made.dtype == torch.uint8 and wanted.unique().numel() > 8
     torch.testing.assert_close(made.int() - 128, wanted.int(), rtol=0, atol=0)
-    run = Execution(unsigned, EthosUCompileSpec(target).target())
+    run = Execution(unsigned, compile_spec_of(target).target())
     assert left_outside(run.program, run.analysis) == {}
     (got,) = run.run([(x + 128).to(torch.uint8)])
     assert (got.int() - made.int()).abs().max() <= 1
 
 
+@pytest.mark.needs("arm_ethosu")
 def test_uneven_padding_of_a_sum_is_the_convolution_s(tmp_path: Path) -> None:
     """SAME pads by one more at the end; a copy of the image for it took a tenth of a ResNet's cycles."""
     weight = T(torch.ones(4, 3, 3, 2, dtype=torch.int8), scale=(0.01,))
@@ -87,7 +88,7 @@ def test_uneven_padding_of_a_sum_is_the_convolution_s(tmp_path: Path) -> None:
         Op("CONV_2D", ["sum", "w", "b"], ["z"], {"stride_h": 2, "stride_w": 2}),
     ]
     program = load_model(saved(tmp_path, G(tensors, operators, ["x", "y"], ["z", "sum"])))
-    run = Execution(program, EthosUCompileSpec("ethos-u55-128").target())
+    run = Execution(program, compile_spec_of("ethos-u55-128").target())
     (graph,) = (region.graph for region in run.regions)
     assert [op.attrs["pad"] for op in graph.ops if op.name == "CONV2D"] == [(0, 1, 0, 1)]
     assert not {"PAD", "MAX_POOL2D"} & {op.name for op in graph.ops}
@@ -115,18 +116,19 @@ def test_wide_activations_and_their_bias(target: str, tmp_path: Path) -> None:
         Op("LOGISTIC", ["z"], ["y"]),
     ]
     program = load_model(saved(tmp_path, G(tensors, operators, ["x"], ["z", "y"])))
-    run = Execution(program, EthosUCompileSpec(target).target())
+    run = Execution(program, compile_spec_of(target).target())
     assert left_outside(run.program, run.analysis) == {}
     x = torch.randint(-9000, 9000, (1, 6, 6, 2), generator=numbers, dtype=torch.int16)
     for got, wanted in zip(run.run([x]), program.module()(x), strict=True):
         assert got.dtype == torch.int16 and (got.int() - wanted.int()).abs().max() <= 1
 
 
+@pytest.mark.needs("arm_ethosu")
 @pytest.mark.parametrize("count", [2, 10, 100])
 def test_softmax_of_integers_is_within_a_step(count: int, tmp_path: Path) -> None:
     tensors = {"x": int8(6, count, scale=0.1), "y": int8(6, count, scale=1 / 256, zero=-128)}
     program = load_model(saved(tmp_path, G(tensors, [Op("SOFTMAX", ["x"], ["y"], {"beta": 1.0})], ["x"], ["y"])))
-    run = Execution(program, EthosUCompileSpec("ethos-u55-128").target())
+    run = Execution(program, compile_spec_of("ethos-u55-128").target())
     assert left_outside(run.program, run.analysis) == {}
     x = torch.randint(-128, 128, (6, count), generator=torch.Generator().manual_seed(0), dtype=torch.int8)
     x[0], x[1] = x[0] // 16, 0
@@ -134,6 +136,7 @@ def test_softmax_of_integers_is_within_a_step(count: int, tmp_path: Path) -> Non
     assert ((run.run([x])[0] - wanted).abs() <= 1).all()
 
 
+@pytest.mark.needs("arm_ethosu")
 def test_commands_take_a_file(folder: Path) -> None:
     saved(folder, image_network())
     made = ok("compile", "net.tflite", "--target", "ethos-u55-128", "-o", "net.pte")
@@ -194,6 +197,7 @@ def test_variables_stay_from_call_to_call(tmp_path: Path) -> None:
     assert [module(torch.tensor([[x]]))[0].tolist() for x in (1.0, 2.0)] == [[[7.0, 1.0]], [[1.0, 2.0]]]
 
 
+@pytest.mark.needs("arm_ethosu")
 def test_a_compiled_stream_begins_with_the_file_s_numbers(tmp_path: Path) -> None:
     """The state is one of integers, and does not begin with zeros."""
     pytest.importorskip("arm_runtime", reason="runs the program: nox builds arm-runtime-cpp")
@@ -223,7 +227,7 @@ def test_a_compiled_stream_begins_with_the_file_s_numbers(tmp_path: Path) -> Non
     first = T(torch.tensor([[-100, 20]], dtype=torch.int8), scale=(0.1,), zero=(-128,))
     operators = [Op("VAR_HANDLE", [], ["v"], {"shared_name": "last"}), Op("ASSIGN_VARIABLE", ["v", "c"], [])]
     program = load_model(saved(tmp_path, main, G({"v": handle, "c": first}, operators, [], [])))
-    lowered = lower(program, EthosUCompileSpec("ethos-u55-128"))
+    lowered = lower(program, compile_spec_of("ethos-u55-128"))
     assert lowered.report.delegates == 1 and not lowered.report.rejected
     method, module = Runtime.get().load_program(lowered.buffer).load_method("forward"), program.module()
     for x in ([[-120, 5]], [[0, -128]], [[127, 3]]):

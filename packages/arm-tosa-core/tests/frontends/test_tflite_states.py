@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core import UsageError, load_model, lower
+from arm_tosa_core.flow.lowered import compile_spec_of
 from arm_tosa_core.testing.harness import Execution, left_outside
 from tflite_files import G, Op, T, int8, tflite
 
@@ -169,13 +169,14 @@ def test_integers_with_a_state_are_compiled_whole(make: Callable[[], G], target:
     graph = make()
     (tmp_path / "net.tflite").write_bytes(tflite(graph))
     program = load_model(tmp_path / "net.tflite")
-    run = Execution(program, EthosUCompileSpec(target).target())
+    run = Execution(program, compile_spec_of(target).target())
     assert left_outside(run.program, run.analysis) == {} and len(run.regions) == 1
     x = calls(graph)[0]
     *_, got = run.run([x])
     assert (got.int() - program.module()(x)[0].int()).abs().max() <= 1
 
 
+@pytest.mark.needs("arm_ethosu")
 @pytest.mark.parametrize("name", ["svdf of integers", "lstm of integers"])
 def test_a_compiled_state_stays_from_call_to_call(name: str, tmp_path: Path) -> None:
     pytest.importorskip("arm_runtime", reason="runs the program: nox builds arm-runtime-cpp")
@@ -184,7 +185,7 @@ def test_a_compiled_state_stays_from_call_to_call(name: str, tmp_path: Path) -> 
     make, wanted = WANTED[name]
     graph = make()
     (tmp_path / "net.tflite").write_bytes(tflite(graph))
-    lowered = lower(load_model(tmp_path / "net.tflite"), EthosUCompileSpec("ethos-u55-128"))
+    lowered = lower(load_model(tmp_path / "net.tflite"), compile_spec_of("ethos-u55-128"))
     assert lowered.report.delegates == 1 and not lowered.report.rejected
     method = Runtime.get().load_program(lowered.buffer).load_method("forward")
     for x, right in zip(calls(graph), wanted, strict=True):

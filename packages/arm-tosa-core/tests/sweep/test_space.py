@@ -10,7 +10,7 @@ from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.sweep.point import Point
 from arm_tosa_core.sweep.space import Space, read_space, schemes_named, targets_named
 
-pytest.importorskip("arm_ethosu", reason="the spaces name options of Ethos-U: install arm-ethosu")
+pytestmark = pytest.mark.needs("arm_ethosu")  # the spaces name options of Ethos-U
 
 U55 = "ethos-u55-128"
 
