@@ -57,6 +57,7 @@ _OPTIONS = {
     "BATCH_MATMUL": 101,
     "CUMSUM": 102,
     "CALL_ONCE": 103,
+    "CONV_3D": 106,
     "VAR_HANDLE": 111,
     "GELU": 116,
     "STABLEHLO_COMPOSITE": 21,  # of the second union

@@ -360,9 +360,9 @@ def test_softmax_of_old_files_covers_all_axes_behind(opset: int, axes: tuple[int
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
-def test_recurrent_layers_are_those_of_pytorch(kind: str, direction: str, tmp_path: Path) -> None:
-    """Gates are reordered, and what the file has as one array a direction is PyTorch's parameters."""
+@pytest.mark.parametrize(("kind", "peepholes"), [("LSTM", False), ("LSTM", True), ("GRU", False), ("RNN", False)])
+def test_recurrent_layers_are_those_of_pytorch(kind: str, peepholes: bool, direction: str, tmp_path: Path) -> None:
+    """Gates are reordered, and what the file has as one array a direction is PyTorch's parameters; peepholes are 0."""
     order = {"LSTM": [0, 3, 1, 2], "GRU": [1, 0, 2], "RNN": [0]}[kind]  # of ONNX, in PyTorch's
     ways = 1 + (direction == "bidirectional")
     layer = getattr(nn, kind)(5, 4, bidirectional=ways == 2)
@@ -376,7 +376,9 @@ def test_recurrent_layers_are_those_of_pytorch(kind: str, direction: str, tmp_pa
 
     constants = {"w": stacked("weight_ih"), "r": stacked("weight_hh"), "b": stacked("bias_ih", "bias_hh")}
     attributes = {"linear_before_reset": 1} if kind == "GRU" else {}
-    node = N(kind, ["x", "w", "r", "b"], ["y", "h"], hidden_size=4, direction=direction, **attributes)
+    constants |= {"p": np.zeros((ways, 12), np.float32)} if peepholes else {}
+    reads = ["x", "w", "r", "b", *(["", "", "", "p"] if peepholes else [])]
+    node = N(kind, reads, ["y", "h"], hidden_size=4, direction=direction, **attributes)
     proto = model(node, inputs={"x": (6, 2, 5)}, constants=constants, outputs=["y", "h"])
     (tmp_path / "t.onnx").write_bytes(proto.SerializeToString())
     module = file_model(tmp_path / "t.onnx")
@@ -418,8 +420,10 @@ def test_an_input_with_a_number_is_a_constant(tmp_path: Path) -> None:
     proto.graph.input.insert(0, helper.make_tensor_value_info("rate", 7, []))
     path, x = tmp_path / "t.onnx", torch.tensor([-1.0, 0.0, 2.0])
     path.write_bytes(proto.SerializeToString())
-    with pytest.raises(UsageError, match="--input-value NAME=NUMBER"):
-        load_model(path)
+    with pytest.warns(UserWarning, match="both branches are computed.*--input-value NAME=NUMBER"):
+        both = load_model(path).module()
+    for rate, result in ((8000, [0.0, 0.0, 2.0]), (16000, [1.0, 0.0, -2.0])):
+        assert both(torch.tensor(rate), x)[0].tolist() == result
     assert load_model(path, input_values={"rate": 8000}).module()(x)[0].tolist() == [0.0, 0.0, 2.0]
     assert load_model(path, input_values={"rate": 16000}).module()(x)[0].tolist() == [1.0, 0.0, -2.0]
     for values, why in (({"rate": 0.5}, "'rate' is of int64, which cannot be 0.5"), ({"sr": 1}, "no input 'sr'")):

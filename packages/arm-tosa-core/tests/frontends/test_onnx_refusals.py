@@ -60,7 +60,7 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
         _with(lambda p: p.graph.node.append(N("MaxPool", ["y"], ["z", "i"], name="p", kernel_shape=[2, 2]))),
         r"MaxPool 'p': its output 'i' is not made",
     ),
-    "a condition of data": (_with(_if), "If 'choice': its condition is computed while the model runs"),
+    "branches that make nothing": (_with(_if), "If 'choice': its branches do not make its outputs"),
     "a shape of data": (
         _with(lambda p: p.graph.node.append(N("Reshape", ["y", "y"], ["z"], name="r"))),
         "Reshape 'r': its operand 'y' is computed while the model runs",

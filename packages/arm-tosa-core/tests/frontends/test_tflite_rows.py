@@ -61,6 +61,26 @@ def convolved(stride: int, dilation: int, same: bool) -> Callable[[Array, Array,
     return compute
 
 
+def convolved_3d(stride: int, dilation: int, same: bool) -> Callable[[Array, Array, Array], Array]:
+    """As ``convolved``; the weights have the results last."""
+
+    def compute(x: Array, w: Array, b: Array) -> Array:
+        taps = [(k - 1) * dilation + 1 for k in w.shape[:3]]
+        totals = [
+            max((-(-size // stride) - 1) * stride + reach - size, 0) if same else 0
+            for size, reach in zip(x.shape[1:4], taps, strict=True)
+        ]
+        x = np.pad(x, ((0, 0), *((total // 2, total - total // 2) for total in totals), (0, 0)))
+        counts = [(x.shape[1 + i] - taps[i]) // stride + 1 for i in range(3)]
+        made = np.zeros((x.shape[0], *counts, w.shape[4]))
+        for place in product(*map(range, counts)):
+            ends = (slice(p * stride, p * stride + t, dilation) for p, t in zip(place, taps, strict=True))
+            made[(slice(None), *place)] = np.einsum("ndhwc,dhwco->no", x[(slice(None), *ends)], w) + b
+        return np.maximum(made, 0)
+
+    return compute
+
+
 def depthwise(x: Array, w: Array, b: Array) -> Array:
     full = np.zeros((w.shape[3], *w.shape[1:3], x.shape[3]), np.float32)
     times = w.shape[3] // x.shape[3]
@@ -138,6 +158,13 @@ CASES = [
         for size, s, d, same in [(7, 1, 1, True), (8, 2, 1, True), (7, 2, 1, True), (8, 1, 2, True), (8, 2, 1, False)]
     ),
     Case("DEPTHWISE_CONV_2D", ((2, 6, 5, 3), constant(1, 3, 3, 6), constant(6)), depthwise, CONV),
+    *(
+        Case("CONV_3D", ((1, 4, 5, 6, 2), constant(2, 3, 2, 2, 3), constant(3)), convolved_3d(s, d, same), {
+            "padding": 0 if same else 1, "activation": 1,
+            **{f"stride_{a}": s for a in "dhw"}, **{f"dilation_{a}": d for a in "dhw"},
+        })
+        for s, d, same in ((1, 1, True), (2, 1, True), (1, 2, False), (2, 1, False))
+    ),
     Case("TRANSPOSE_CONV", (int32(1, 8, 10, 2), constant(2, 3, 3, 3), (1, 4, 5, 3)),
          lambda size, w, x: transposed(x, w, True), {"stride_h": 2, "stride_w": 2}),
     Case("TRANSPOSE_CONV", (int32(1, 9, 11, 2), constant(2, 3, 3, 3), (1, 4, 5, 3)),

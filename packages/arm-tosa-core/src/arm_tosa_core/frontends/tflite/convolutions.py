@@ -22,10 +22,14 @@ def _padding(node: FileNode, x: Tensor, kernel: tuple[int, int]) -> Padding:
         return (0, 0), (0, 0)
     found = []
     for size, taps, axis in zip(x.shape[2:], kernel, "hw", strict=True):
-        stride, dilation = node[f"stride_{axis}"], node.get(f"dilation_{axis}", 1)
-        total = max((-(-size // stride) - 1) * stride + (taps - 1) * dilation + 1 - size, 0)
-        found.append((total // 2, total - total // 2))
+        found.append(_same(size, taps, node[f"stride_{axis}"], node.get(f"dilation_{axis}", 1)))
     return found[0], found[1]
+
+
+def _same(size: int, taps: int, stride: int, dilation: int) -> tuple[int, int]:
+    """What SAME pads before and after an axis."""
+    total = max((-(-size // stride) - 1) * stride + (taps - 1) * dilation + 1 - size, 0)
+    return total // 2, total - total // 2
 
 
 def _stride(node: FileNode) -> tuple[int, int]:
@@ -54,6 +58,19 @@ def _convolution(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | None,
 @ROWS.row("CONV_2D")
 def conv_2d(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return _convolution(node, x, weight.permute(0, 3, 1, 2), bias, x.shape[3] // weight.shape[3])
+
+
+@ROWS.row("CONV_3D")
+def conv_3d(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Depth, height and width stand before the channels, which are last in the weights, too: input, then output."""
+    stride, dilation = ([node[f"{name}_{axis}"] for axis in "dhw"] for name in ("stride", "dilation"))
+    require(min(stride + dilation) > 0, f"its stride is {stride}")
+    around: list[int] = []
+    for size, taps, step, apart in zip(x.shape[1:4], weight.shape[:3], stride, dilation, strict=True):
+        around[:0] = _same(size, taps, step, apart) if node["padding"] == 0 else (0, 0)
+    x = F.pad(x.permute(0, 4, 1, 2, 3), around) if any(around) else x.permute(0, 4, 1, 2, 3)
+    y = F.conv3d(x, weight.permute(4, 3, 0, 1, 2), bias, stride, 0, dilation, x.shape[1] // weight.shape[3])
+    return fused(node, y.permute(0, 2, 3, 4, 1))
 
 
 @ROWS.row("DEPTHWISE_CONV_2D")

@@ -223,6 +223,7 @@ _NAMES = [
 #: A name ``_`` is a field that nobody reads.
 _OPTIONS = {
     "CONV_2D": "padding:b stride_w:i stride_h:i activation:b dilation_w:i=1 dilation_h:i=1",
+    "CONV_3D": "padding:b stride_d:i stride_w:i stride_h:i activation:b dilation_d:i=1 dilation_w:i=1 dilation_h:i=1",
     "DEPTHWISE_CONV_2D": "padding:b stride_w:i stride_h:i _:i activation:b dilation_w:i=1 dilation_h:i=1",
     "TRANSPOSE_CONV": "padding:b stride_w:i stride_h:i activation:b",
     "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D": "padding:b stride_w:i stride_h:i width:i height:i activation:b",

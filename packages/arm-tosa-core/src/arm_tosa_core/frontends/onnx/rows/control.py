@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,10 @@ from ....support.errors import Rejected
 from ...file_graph import MOST_STEPS, FileNode, Subgraph
 from ...file_model import Expansion
 from .table import ROWS, axis_of, known, opset, require
+
+_INSTEAD = (
+    "If an input decides it that is always the same, such as a sample rate, give its number: --input-value NAME=NUMBER"
+)
 
 
 def _graph(node: FileNode, name: str) -> Subgraph:
@@ -26,16 +31,42 @@ def _same(node: FileNode, made: Sequence[str], wanted: Sequence[str]) -> list[Fi
 
 @ROWS.expansion("If")
 def chosen_branch(node: FileNode, condition: Tensor) -> Expansion:
-    """The branch that a constant condition chooses, in the place of the operator."""
+    """The branch that a constant condition chooses, in the place of the operator; of data, both and a choice."""
     if not known(condition):
-        raise Rejected(
-            "its condition is computed while the model runs",
-            "if an input decides it that is always the same, such as a "
-            "sample rate, give its number: --input-value NAME=NUMBER. Else export the model without this choice",
+        both = _both_branches(node)
+        warnings.warn(
+            f"If {node.name!r}: its condition is computed while the model runs, so both branches are computed, and one "
+            f"result is chosen. {_INSTEAD}",
+            stacklevel=1,
         )
+        return both, {}
     branch = _graph(node, "then_branch" if condition.reshape(-1)[0].item() else "else_branch")
     require(len(branch.outputs) >= len(node.outputs), "its branch does not make its outputs")
     return [*branch.nodes, *_same(node, branch.outputs, node.outputs)], {}
+
+
+def _both_branches(node: FileNode) -> list[FileNode]:
+    """All operators of both branches, and for each result a choice."""
+    branches = [_graph(node, name) for name in ("then_branch", "else_branch")]
+    require(all(len(b.outputs) >= len(node.outputs) for b in branches), "its branches do not make its outputs")
+    pairs = zip(node.outputs, *(branch.outputs for branch in branches), strict=False)
+    choices = [
+        FileNode(node.name, "If/choose", (node.inputs[0], then, other), (name,), node.place)
+        for name, then, other in pairs
+        if name
+    ]
+    return [*branches[0].nodes, *branches[1].nodes, *choices]
+
+
+@ROWS.row("If/choose")
+def choose(node: FileNode, condition: Tensor, then: Tensor, other: Tensor) -> Tensor:
+    require(
+        (then.shape, then.dtype) == (other.shape, other.dtype),
+        f"its condition is computed while the model runs, and its branches make {list(then.shape)} and "
+        f"{list(other.shape)}, or two types",
+        f"{_INSTEAD}. Else export the model without this choice",
+    )
+    return torch.where(condition.reshape([1] * then.dim()), then, other)
 
 
 @ROWS.expansion("Loop")

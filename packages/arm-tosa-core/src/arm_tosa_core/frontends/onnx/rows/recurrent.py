@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from ....support.errors import Rejected
-from ...file_graph import FileNode
+from ...file_graph import MOST_STEPS, FileNode
 from ...file_model import Expansion
 from .table import ROWS, known, require
 
 #: For each of PyTorch's gates, its place among those of ONNX.
 _GATES: dict[str, tuple[int, ...]] = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
+_WEIGHTS = ("input", "hidden", "input_bias", "hidden_bias", "peepholes")
 _ACTIVATIONS = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"]}
 
 
@@ -32,19 +33,22 @@ def recurrent(node: FileNode, x: Tensor, *given: Tensor | None) -> Expansion:
     if lengths is not None:
         whole = known(lengths) and bool((lengths == x.shape[time]).all())
         require(whole, "its sequence_lens are not the length of its input", "leave them out, and give whole sequences")
-    require(len(states) < 3 or states[2] is None, "it has peepholes; make the layer without them")
+    peepholes = states[2] if len(states) > 2 else None
+    require(peepholes is None or known(peepholes), "its peepholes are computed while the model runs")
     constants = {}
     for d in range(directions):
         rows = [weight[d].reshape(len(gates), hidden, -1)[list(gates)].flatten(0, 1) for weight in (w, r)]
         both = torch.zeros(2 * len(gates) * hidden) if bias is None else bias[d]
         biases = [half.reshape(len(gates), hidden)[list(gates)].flatten() for half in both.to(w.dtype).chunk(2)]
-        for kind, value in zip(("input", "hidden", "input_bias", "hidden_bias"), [*rows, *biases], strict=True):
+        rows += biases if peepholes is None else [*biases, peepholes[d]]
+        for kind, value in zip(_WEIGHTS, rows, strict=False):
             constants[f"{node.outputs[0] or node.name}/{kind}{d}"] = value.contiguous()
     attributes: dict[str, Any] = {
         "direction": node.get("direction", "forward"),
         "batch_first": bool(time),
         "hidden": hidden,
         "activation": (node.get("activations") or ["Tanh"])[0] if node.kind == "RNN" else "",
+        "peepholes": peepholes is not None,
         "reset_before": node.kind == "GRU" and not node["linear_before_reset"],
     }
     kept = (node.inputs[i] if len(node.inputs) > i else "" for i in (0, 5, 6))
@@ -73,8 +77,10 @@ def gates(node: FileNode, x: Tensor, hidden: Tensor | None, cell: Tensor | None,
     zeros = torch.zeros([1 + both, x.shape[1], node["hidden"]], dtype=x.dtype, device=x.device)
     hidden, cell = (zeros if value is None else value for value in (hidden, cell))
     x = x.flip(0) if direction == "reverse" else x
-    if kind == "LSTM":
-        results: Sequence[Tensor] = torch.lstm(x, [hidden, cell], weights, True, 1, 0.0, False, both, False)
+    if node["peepholes"]:
+        results: Sequence[Tensor] = _with_peepholes(x, hidden, cell, weights)
+    elif kind == "LSTM":
+        results = torch.lstm(x, [hidden, cell], weights, True, 1, 0.0, False, both, False)
     elif kind == "RNN":
         run = torch.rnn_relu if node["activation"] == "Relu" else torch.rnn_tanh
         results = run(x, hidden, weights, True, 1, 0.0, False, both, False)
@@ -108,3 +114,23 @@ def _reset_before(x: Tensor, hidden: Tensor, weights: Sequence[Tensor], both: bo
         whole.append(torch.stack(steps[::-1] if d else steps))
         lasts.append(state)
     return [torch.cat(whole, -1), torch.stack(lasts)]
+
+
+def _with_peepholes(x: Tensor, hidden: Tensor, cell: Tensor, weights: Sequence[Tensor]) -> list[Tensor]:
+    """An LSTM whose gates read the cell: input and forget that of the step before, output the new one."""
+    require(len(x) <= MOST_STEPS, f"it has peepholes and {len(x)} steps", f"give at most {MOST_STEPS}")
+    whole, states, cells = [], [], []
+    for d in range(len(hidden)):
+        w, r, w_bias, r_bias, peepholes = weights[5 * d : 5 * d + 5]
+        of_input, of_output, of_forget = peepholes.chunk(3)
+        from_x, h, c = torch.nn.functional.linear(x, w, w_bias), hidden[d], cell[d]
+        steps: list[Tensor] = []
+        for t in reversed(range(len(x))) if d else range(len(x)):
+            i, f, g, o = (from_x[t] + torch.nn.functional.linear(h, r, r_bias)).chunk(4, -1)
+            c = torch.sigmoid(f + of_forget * c) * c + torch.sigmoid(i + of_input * c) * torch.tanh(g)
+            h = torch.sigmoid(o + of_output * c) * torch.tanh(c)
+            steps.append(h)
+        whole.append(torch.stack(steps[::-1] if d else steps))
+        states.append(h)
+        cells.append(c)
+    return [torch.cat(whole, -1), torch.stack(states), torch.stack(cells)]
