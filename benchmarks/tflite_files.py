@@ -57,7 +57,7 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
     for path in paths:
         for target in options.targets:
             for side in options.sides:
-                case = {"file": path.stem, "target": target}
+                case = {"file": path.stem.replace("-", "_"), "target": target}
                 yield run.measured(case, side, run_case("tflite_files_case", side, str(path), target, options.litert))
 
 
