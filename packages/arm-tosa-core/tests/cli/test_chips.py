@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_kit import error, ok, run
 
+from arm_tosa_core.cli import chip as chip_options
+from arm_tosa_core.cli.deploy import _facts_to_fill_in
 from arm_tosa_core.cli.main import _COMMANDS
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.chip import Chip, Fact
@@ -246,3 +249,12 @@ def test_every_command_with_a_target_takes_a_chip() -> None:
     taking = [name for name, function in _COMMANDS.items() if "target" in inspect.signature(function).parameters]
     assert set(taking) == {"compile", "explain", "quantize", "accuracy", "deploy", "run", "verify"}
     assert all("--chip" in run(name, "--help").stdout for name in taking)
+
+
+def test_what_a_board_needs_of_a_chip_is_told(chips: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chip_options, "_chip", ContextVar("chip", default="one-hp"))
+    (note,) = _facts_to_fill_in("generic")
+    assert "to fill in boards/generic for one-hp: " in note and "its interrupt, are not among the facts" in note
+    assert _facts_to_fill_in("host") == []
+    monkeypatch.setattr(chip_options, "_chip", ContextVar("chip", default=None))
+    assert _facts_to_fill_in("generic") == []

@@ -73,6 +73,12 @@ def _stands_for(chip: Chip, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"target": chip.target, "option": [*words, *(given["option"] or ())]}
 
 
+def chip_given() -> Chip | None:
+    """The chip that the command was given."""
+    name = _chip.get()
+    return None if name is None else plugins.chip(name)
+
+
 def has_chip() -> bool:
     """Whether the command was given a chip, whose accelerator is what it is."""
     return _chip.get() is not None

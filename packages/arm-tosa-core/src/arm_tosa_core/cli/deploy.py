@@ -15,10 +15,12 @@ from rich.table import Table
 from ..exir.pte import Pte, target_of
 from ..exir.target_options import checked_spec, compile_spec_for
 from ..plugin import entry_points as plugins
+from ..plugin.chip import FACTS
 from ..plugin.firmware import Deployed, Firmware, Program, firmware_of
 from ..plugin.target import Target
 from ..support.atomic_files import require_folder
 from ..support.errors import UsageError
+from .chip import chip_given
 from .compile import lowered_program
 from .files import read, read_program
 from .model import PROGRAMS, load_program
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from ..exir.compile_spec import ArmCompileSpec
+
+#: The board that is there to be filled in, and facts of a chip that belong into its files.
+_GENERIC = "generic"
+_OF_BOARD = ("cpu", "sram", "memories", "nonvolatile", "dram", "npu")
 
 
 def deploy(
@@ -158,6 +164,8 @@ def _target(name: str | None, compiled: Iterable[Pte]) -> Target:
 
 
 def _result(folder: Path, board: str, done: Deployed) -> Result:
+    done = replace(done, notes=[*done.notes, *_facts_to_fill_in(board)])
+
     def show(console: Console) -> None:
         console.print(f"{folder}: {len(done.changed)} files written, {len(done.removed)} removed", markup=False)
         rows = [(part, memory, str(size)) for part, memory, size in done.memory]
@@ -178,6 +186,17 @@ def _result(folder: Path, board: str, done: Deployed) -> Result:
     data["processor"] = [asdict(row) for row in done.processor]
     data["notes"] = list(done.notes)
     return Result(data, show)
+
+
+def _facts_to_fill_in(board: str) -> list[str]:
+    """What is known of the chip that the command was given, for who fills in a board's files."""
+    if board != _GENERIC or (chip := chip_given()) is None:
+        return []
+    known = [f"{FACTS[key]}: {chip.facts[key].value}" for key in _OF_BOARD if key in chip.facts]
+    return [
+        f"to fill in boards/{_GENERIC} for {chip.name}: {'; '.join(known)}. `arm-tosa chips {chip.name}` has the "
+        "sources. The addresses of memories and NPU, and its interrupt, are not among the facts: the manual has them"
+    ]
 
 
 def _processor_table(done: Deployed) -> Table:
