@@ -175,7 +175,7 @@ void FramePorts::bind(uint32_t frame, size_t port, const Tensor& tensor, VkBuffe
     bound.push = {static_cast<int32_t>(words), outputs_ ? place : 0, outputs_ ? 0 : place,
                   static_cast<int32_t>(mask)};
     bound.sets = &bound.buffers;
-    bound.threads = static_cast<uint32_t>(words);
+    bound.threads = static_cast<uint32_t>((words + PORT_WORDS - 1) / PORT_WORDS);
     bound.layout = *device_.ports().layouts(Kind::kBuffer).pipeline;
     bound.pipeline = device_.ports().pipeline(Kind::kBuffer, nullptr, tensor.text);
 }

@@ -105,7 +105,7 @@ def test_rescaling_is_exact(vgf: Any, shifts: tuple[int, ...], rounding: str, ou
     assert np.array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("channels", [16, 8, 24, 4, 3])
+@pytest.mark.parametrize("channels", [96, 8, 24, 4, 3])
 @pytest.mark.parametrize("mode", ["BILINEAR", "NEAREST_NEIGHBOR"])
 @pytest.mark.parametrize("dtype", SUMS)
 def test_pictures_are_resized_whatever_their_channels(vgf: Any, dtype: DType, mode: str, channels: int) -> None:
@@ -118,3 +118,23 @@ def test_pictures_are_resized_whatever_their_channels(vgf: Any, dtype: DType, mo
     (found,) = vgf.run(convert(flatbuffer), [picture])
     (wanted,) = reference_model.run(flatbuffer, [picture])
     assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(("shape", "perms"), [
+    ((2, 12, 4, 10), (0, 2, 3, 1)), ((1, 8, 7, 16), (0, 3, 1, 2)), ((2, 16, 5, 7), (0, 2, 3, 1)),
+    ((3, 72, 38), (0, 2, 1)), ((8, 2, 6, 12), (3, 1, 2, 0)),
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", [*SUMS, DType.INT16])
+def test_pictures_are_transposed_and_computed_with_at_once(
+    vgf: Any, dtype: DType, shape: tuple[int, ...], perms: tuple[int, ...]
+) -> None:
+    picture = np.random.default_rng(5).integers(-100, 100, shape).astype(NUMPY.get(dtype, np.int16))
+    graph = Graph()
+    turned = graph.append("TRANSPOSE", [graph.input("x", shape, dtype)], {"perms": perms}).output
+    graph.outputs = [turned, graph.append("CAST", [turned], {"output_dtype": DType.INT32}).output]
+    with vgf.Session(convert(serialize(graph, SPEC)), engine="compute") as session:
+        found = session.run([picture])
+        assert [step["kernel"] for step in session.plan()] == ["transpose"]
+    wanted = picture.transpose(perms)
+    assert np.array_equal(found[0], wanted)
+    assert np.array_equal(found[1], wanted.astype(np.int32))

@@ -46,9 +46,7 @@ void main() {
         if (unit == 16) {
             put4(result_buffer, to, from < 0 ? uvec4(p[12], p[13], p[14], p[15]) : words4(source_buffer, from));
         } else if (unit == 8) {
-            const uvec2 value = from < 0 ? uvec2(p[12], p[13]) : words2(source_buffer, from);
-            put(result_buffer, 2 * to, value.x);
-            put(result_buffer, 2 * to + 1, value.y);
+            put2(result_buffer, to, from < 0 ? uvec2(p[12], p[13]) : words2(source_buffer, from));
         } else {
             put(result_buffer, to, from < 0 ? uint(p[12]) : word(source_buffer, from));
         }

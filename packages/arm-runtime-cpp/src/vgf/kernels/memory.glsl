@@ -3,12 +3,16 @@
 #include "steps.h"
 
 layout(set = 0, binding = 0) buffer Work { uint work[]; };
+layout(set = 0, binding = 0) buffer Work2 { uvec2 work2[]; };
 layout(set = 0, binding = 0) buffer Work4 { uvec4 work4[]; };
 layout(set = 0, binding = 1) readonly buffer Constants { uint constants[]; };
+layout(set = 0, binding = 1) readonly buffer Constants2 { uvec2 constants2[]; };
 layout(set = 0, binding = 1) readonly buffer Constants4 { uvec4 constants4[]; };
 layout(set = 0, binding = 2) readonly buffer Inputs { uint inputs[]; };
+layout(set = 0, binding = 2) readonly buffer Inputs2 { uvec2 inputs2[]; };
 layout(set = 0, binding = 2) readonly buffer Inputs4 { uvec4 inputs4[]; };
 layout(set = 0, binding = 3) buffer Outputs { uint outputs[]; };
+layout(set = 0, binding = 3) buffer Outputs2 { uvec2 outputs2[]; };
 layout(set = 0, binding = 3) buffer Outputs4 { uvec4 outputs4[]; };
 layout(push_constant) uniform Push { int p[32]; };
 
@@ -26,11 +30,21 @@ uvec4 words4(int buf, int i) {
     return outputs4[i];
 }
 
-uvec2 words2(int buf, int i) { return uvec2(word(buf, 2 * i), word(buf, 2 * i + 1)); }
+uvec2 words2(int buf, int i) {
+    if (buf == BUFFER_WORK) return work2[i];
+    if (buf == BUFFER_CONSTANTS) return constants2[i];
+    if (buf == BUFFER_INPUTS) return inputs2[i];
+    return outputs2[i];
+}
 
 void put(int buf, int i, uint value) {
     if (buf == BUFFER_WORK) work[i] = value;
     if (buf == BUFFER_OUTPUTS) outputs[i] = value;
+}
+
+void put2(int buf, int i, uvec2 value) {
+    if (buf == BUFFER_WORK) work2[i] = value;
+    if (buf == BUFFER_OUTPUTS) outputs2[i] = value;
 }
 
 void put4(int buf, int i, uvec4 value) {
@@ -91,8 +105,7 @@ void store(int buf, int type, int i, ivec4 v, ivec4 high) {
         const vec4 f = intBitsToFloat(v);
         if (type == TYPE_FLOAT16) u = uvec4(half_of(f.x), half_of(f.y), half_of(f.z), half_of(f.w));
         if (type == TYPE_BFLOAT16) u = uvec4(bfloat_of(f.x), bfloat_of(f.y), bfloat_of(f.z), bfloat_of(f.w));
-        put(buf, i >> 1, (u.x & 0xffffu) | u.y << 16);
-        put(buf, (i >> 1) + 1, (u.z & 0xffffu) | u.w << 16);
+        put2(buf, i >> 2, uvec2((u.x & 0xffffu) | u.y << 16, (u.z & 0xffffu) | u.w << 16));
     } else if (type == TYPE_INT48) {
         put4(buf, i >> 1, uvec4(v.x, high.x, v.y, high.y));
         put4(buf, (i >> 1) + 1, uvec4(v.z, high.z, v.w, high.w));

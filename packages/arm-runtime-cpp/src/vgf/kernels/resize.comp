@@ -1,18 +1,22 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// RESIZE: a thread makes `fours` times four elements of a pixel of the result. Bilinear weights of integers are not divided by their sum; of int16 the result is
-// int48.
+// RESIZE: a workgroup makes a part of a row of the result, a thread four channels of `fours` pixels; of channels that are
+// no fours, four elements wherever they are. Bilinear weights of integers are not divided by their sum; of int16 the
+// result is int48.
 #include "memory.glsl"
 #include "program.glsl"
 layout(local_size_x = 64) in;
 
 layout(constant_id = 20) const int type = TYPE_INT8;
 layout(constant_id = 21) const bool bilinear = false;
-layout(constant_id = 22) const bool vectors = false;  // the channels are a multiple of four
-layout(constant_id = 23) const int fours = 1;         // where they are more, the channels are a multiple of them all
+layout(constant_id = 22) const int quads = 0;  // of channels; 0: they are no multiple of four
+layout(constant_id = 23) const int fours = 1;
 layout(constant_id = 24) const int input_buffer = 0;
+layout(constant_id = 25) const int n_y = 1;  // the scale's numerators
+layout(constant_id = 26) const int n_x = 1;
 
 const bool floats = type >= TYPE_FLOAT16;
+const bool vectors = quads != 0;
 
 /// Along an axis: two neighbours, and how far behind the first the place is, in parts of the scale.
 struct Place {
@@ -41,22 +45,26 @@ void add(inout ivec4 low, inout ivec4 high, ivec4 v, int weight) {
     high += product_high + ivec4(carry);
 }
 
-/// Four elements that lie `next` elements behind the first ones of four neighbours.
-void resize_four(const in int corner[4], const in Place y, const in Place x, int next, int lane) {
-    const int n_y = p[8], n_x = p[11];
+/// Four elements of a pixel, from the channel `c` on, or the `lane`th of them alone.
+void resize_four(int image, const in Place y, const in Place x, int c, int lane) {
+    const int height = p[3], width = p[4], channels = p[5];
+    const int first = p[2] + (image * height + y.first) * width * channels + c;
+    const int second = p[2] + (image * height + y.second) * width * channels + c;
+    const int corner[4] = {first + x.first * channels, first + x.second * channels,
+                           second + x.first * channels, second + x.second * channels};
     ivec4 low = ivec4(0), high = ivec4(0);
     if (!bilinear) {
-        low = at(corner[(2 * y.part >= n_y ? 2 : 0) + (2 * x.part >= n_x ? 1 : 0)] + next);
+        low = at(corner[(2 * y.part >= n_y ? 2 : 0) + (2 * x.part >= n_x ? 1 : 0)]);
     } else if (floats) {
         const float dy = float(y.part) / float(n_y), dx = float(x.part) / float(n_x);
-        const vec4 upper = mix(intBitsToFloat(at(corner[0] + next)), intBitsToFloat(at(corner[1] + next)), dx);
-        const vec4 lower = mix(intBitsToFloat(at(corner[2] + next)), intBitsToFloat(at(corner[3] + next)), dx);
+        const vec4 upper = mix(intBitsToFloat(at(corner[0])), intBitsToFloat(at(corner[1])), dx);
+        const vec4 lower = mix(intBitsToFloat(at(corner[2])), intBitsToFloat(at(corner[3])), dx);
         low = floatBitsToInt(mix(upper, lower, dy));
     } else {
-        add(low, high, at(corner[0] + next), (n_y - y.part) * (n_x - x.part));
-        add(low, high, at(corner[1] + next), (n_y - y.part) * x.part);
-        add(low, high, at(corner[2] + next), y.part * (n_x - x.part));
-        add(low, high, at(corner[3] + next), y.part * x.part);
+        add(low, high, at(corner[0]), (n_y - y.part) * (n_x - x.part));
+        add(low, high, at(corner[1]), (n_y - y.part) * x.part);
+        add(low, high, at(corner[2]), y.part * (n_x - x.part));
+        add(low, high, at(corner[3]), y.part * x.part);
     }
     if (vectors) {
         r[0] = low;
@@ -67,27 +75,39 @@ void resize_four(const in int corner[4], const in Place y, const in Place x, int
     }
 }
 
+Place column_of(int at) { return place_of(at, p[4], n_x, p[11], p[12]); }
+Place row_of(int at) { return place_of(at, p[3], n_y, p[8], p[9]); }
+
+void resize_row() {
+    const int out_height = p[6], of_row = p[7] * quads, parts = p[10];
+    const int number = group_number(), row = number / parts, image = row / out_height;
+    if (image >= p[13]) return;
+    const Place y = row_of(row - image * out_height);
+    int quad = (number - row * parts) * 64 * fours + int(gl_LocalInvocationID.x);
+    for (int i = 0; i < fours && quad < of_row; ++i, quad += 64) {
+        const int pixel = quad / max(quads, 1);
+        resize_four(image, y, column_of(pixel), 4 * (quad - pixel * quads), 0);
+        run(4 * (row * of_row + quad));
+    }
+}
+
+void resize_any() {
+    const int f = 4 * (group_number() * 64 + int(gl_LocalInvocationID.x));
+    if (f >= p[1]) return;
+    const int channels = p[5], out_height = p[6], out_width = p[7];
+    [[unroll]] for (int i = 0; i < 4; ++i) {
+        if (f + i >= p[1]) break;
+        const int pixel = (f + i) / channels, row = pixel / out_width, image = row / out_height;
+        resize_four(image, row_of(row - image * out_height), column_of(pixel - row * out_width), f + i - pixel * channels, i);
+    }
+    run(f);
+}
+
 void main() {
     prepare();
-    const int f = 4 * fours * (group_number() * 64 + int(gl_LocalInvocationID.x));
-    if (f >= p[1]) return;
-    const int height = p[3], width = p[4], channels = p[5], out_height = p[6], out_width = p[7];
-    [[unroll]] for (int i = 0; i < (vectors ? 1 : 4); ++i) {
-        if (f + i >= p[1]) break;
-        int pixel = (f + i) / channels;
-        const int c = f + i - pixel * channels;
-        const int row = pixel / out_width;
-        const Place x = place_of(pixel - row * out_width, width, p[11], p[12], p[13]);
-        const int image = row / out_height;
-        const Place y = place_of(row - image * out_height, height, p[8], p[9], p[10]);
-        const int first = p[2] + (image * height + y.first) * width * channels + c;
-        const int second = p[2] + (image * height + y.second) * width * channels + c;
-        const int corner[4] = {first + x.first * channels, first + x.second * channels,
-                               second + x.first * channels, second + x.second * channels};
-        for (int k = 0; k < (vectors ? fours : 1); ++k) {
-            resize_four(corner, y, x, 4 * k, i);
-            if (vectors) run(f + 4 * k);
-        }
+    if (vectors) {
+        resize_row();
+    } else {
+        resize_any();
     }
-    if (!vectors) run(f);
 }

@@ -23,6 +23,9 @@
 // Rows and columns of what matrix units add up at once: the kernels for them know this one product.
 #define MATRIX_SIDE 16
 
+// Words that a thread of kernels/port_buffer.comp copies.
+#define PORT_WORDS 8
+
 // Pixels across of a tile of kernels/window_fp32.comp.
 #define WINDOW_WIDTH 32
 

@@ -1,49 +1,52 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// TRANSPOSE whose innermost dimension is not the source's: a workgroup turns a tile of 32 by 32 elements, so that reads
-// and writes are both of neighbours. The result's rows are whole words.
+// TRANSPOSE whose innermost dimension is not the source's: a thread turns 4 by 4 elements, so that it reads and writes
+// neighbours. The result's rows are fours of elements.
 #include "memory.glsl"
+#include "program.glsl"
 layout(local_size_x = 64) in;
 
-layout(constant_id = 20) const int unit = 4;  // bytes of an element: 1, 2 or 4
-layout(constant_id = 21) const int rank = 0;  // dimensions besides the two of the tile
+layout(constant_id = 20) const int type = TYPE_INT8;
+layout(constant_id = 21) const int rank = 0;          // dimensions besides the two that are turned
+layout(constant_id = 22) const int across = 8;        // fours of a row that a workgroup makes
+layout(constant_id = 23) const bool vectors = false;  // the source's rows are fours, too
 layout(constant_id = 24) const int source_buffer = 0;
-layout(constant_id = 25) const int result_buffer = 0;
 
-shared uint tile[32][33];  // by the place along the source's innermost dimension
+/// Four neighbours in the source, of which `count` are there.
+ivec4 neighbours(int at, int count) {
+    if (vectors) return elements(source_buffer, type, at);
+    ivec4 v = ivec4(0);
+    [[unroll]] for (int i = 0; i < 4; ++i) {
+        if (i < count) v[i] = element(source_buffer, type, at + i);
+    }
+    return v;
+}
 
 void main() {
-    const int local = int(gl_LocalInvocationID.x), per_word = 4 / unit;
+    prepare();
+    const int local = int(gl_LocalInvocationID.x);
     const int width = p[6], height = p[7];  // along the innermost dimensions of the result and of the source
     int rest = group_number();
-    const int x0 = rest % p[4] * 32;
+    const int x = 4 * (rest % p[4] * across + local % across);
     rest /= p[4];
-    const int y0 = rest % p[5] * 32;
+    const int y = 4 * (rest % p[5] * (64 / across) + local / across);
     rest /= p[5];
-    const bool inside = rest < p[11];
-    int from = p[2], to = 0;
+    if (x >= width || y >= height || rest >= p[11]) return;
+    int from = p[2] + x * p[8] + y, to = y * p[9] + x;
     for (int d = 0; d < rank; ++d) {
         const ivec4 dim = ivec4(constants4[p[10] + d]);  // size, strides of the source and the result
         from += rest % dim.x * dim.y;
         to += rest % dim.x * dim.z;
         rest /= dim.x;
     }
-    const int lane = local & 31;
-    for (int i = local >> 5; i < 32; i += 2) {
-        const int x = x0 + i, y = y0 + lane;
-        if (inside && x < width && y < height) {
-            const int at = from + x * p[8] + y;
-            tile[lane][i] = word(source_buffer, at / per_word) >> 8 * unit * (at % per_word);
+    const int count = min(4, height - y);
+    ivec4 columns[4];
+    [[unroll]] for (int i = 0; i < 4; ++i) columns[i] = neighbours(from + i * p[8], count);
+    for (int row = 0; row < count; ++row) {
+        // A choice among registers while the program runs.
+        [[unroll]] for (int i = 0; i < 4; ++i) {
+            if (i == row) r[0] = ivec4(columns[0][i], columns[1][i], columns[2][i], columns[3][i]);
         }
-    }
-    barrier();
-    const int words = 32 / per_word;  // of a row of the tile
-    const uint of_element = unit == 4 ? 0xffffffffu : (1u << 8 * unit) - 1;
-    for (int t = local; t < 32 * words; t += 64) {
-        const int y = t / words, x = t % words * per_word;
-        if (!inside || y0 + y >= height || x0 + x >= width) continue;
-        uint value = 0;
-        [[unroll]] for (int i = 0; i < 4 / unit; ++i) value |= (tile[y][x + i] & of_element) << 8 * unit * i;
-        put(result_buffer, p[3] + (to + (y0 + y) * p[9] + x0 + x) / per_word, value);
+        run(to + row * p[9]);
     }
 }

@@ -6,17 +6,20 @@
 
 #include "anchors.hpp"
 #include "copy_shape.hpp"
+#include "elementwise.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
 
-// Constants of kernels/copy.comp.
+// Constants of kernels/copy.comp; of kernels/transpose.comp, the first is the type.
 constexpr uint32_t kUnitId = 20;
 constexpr uint32_t kRankId = 21;
 constexpr uint32_t kPaddedId = 22;
 constexpr uint32_t kRowsId = 23;
 constexpr uint32_t kSourceBufferId = 24;
 constexpr uint32_t kResultBufferId = 25;
+constexpr uint32_t kAcrossId = 22;
+constexpr uint32_t kVectorsId = 23;
 
 constexpr int64_t kWord = 4;
 
@@ -88,39 +91,57 @@ Group& copy(Planner& planner, uint32_t source, uint32_t result, CopyShape shape,
     return group;
 }
 
+/// The least power of two that is as much, at most `most`.
+int64_t power_for(int64_t count, int64_t most) {
+    int64_t power = 1;
+    while (power < std::min(count, most)) power *= 2;
+    return power;
+}
+
 /// A TRANSPOSE whose innermost dimension is not the source's on kernels/transpose.comp; false: it
 /// does not fit.
 bool transpose(Planner& planner, size_t operand, const CopyShape& shape) {
-    constexpr int64_t kTile = 32;
-    const auto element = static_cast<int64_t>(size_of(planner.result().type));
+    constexpr int64_t kLeast = 8;
+    constexpr int64_t kThreads = 64;
+    const ElementType type = planner.result().type;
     const std::vector<CopyDim>& dims = shape.dims();
     size_t run = 0;
     while (run < dims.size() && dims[run].stride != 1) ++run;
-    if (element > kWord || run == 0 || run >= dims.size()) return false;
+    if (type == ElementType::kInt48 || run == 0 || run >= dims.size()) return false;
     const int64_t width = dims[0].size;
     const int64_t height = dims[run].size;
-    if (width * element % kWord != 0 || width < kTile / 4 || height < kTile / 4) return false;
+    if (width % 4 != 0 || width < kLeast || height < kLeast) return false;
     std::vector<int32_t> others;  // size, strides of source and result
     int64_t batches = 1;
     int64_t result_stride = 0;
     int64_t stride = 1;
+    bool vectors = height % 4 == 0;
     for (size_t i = 0; i < dims.size(); ++i) {
         if (i == run) {
             result_stride = stride;
-        } else if (i != 0) {
+        } else {
+            vectors = vectors && dims[i].stride % 4 == 0;
+        }
+        if (i != run && i != 0) {
             others.insert(others.end(),
                           {int_of(dims[i].size), int_of(dims[i].stride), int_of(stride), 0});
             batches *= dims[i].size;
         }
         stride *= dims[i].size;
     }
-    const int64_t columns = (width + kTile - 1) / kTile;
-    const int64_t rows = (height + kTile - 1) / kTile;
+    // Threads side by side read neighbours, or write them.
+    const int64_t quarter = (height + 3) / 4;
+    int64_t across = power_for(width / 4, 8);
+    const int64_t down = power_for(quarter, kThreads / across);
+    across = kThreads / down;
+    const int64_t columns = (width / 4 + across - 1) / across;
+    const int64_t rows = (quarter + down - 1) / down;
     Group& group = planner.begin("transpose");
-    group.specialization = {{kUnitId, static_cast<uint32_t>(element)},
-                            {kRankId, static_cast<uint32_t>(dims.size() - 2)}};
+    group.specialization = {{kUnitId, type_code(type)},
+                            {kRankId, static_cast<uint32_t>(dims.size() - 2)},
+                            {kAcrossId, static_cast<uint32_t>(across)},
+                            {kVectorsId, vectors ? 1U : 0U}};
     planner.read(group, operand, 2, kSourceBufferId);
-    planner.write(group, 3, kResultBufferId, static_cast<uint32_t>(kWord / element));
     group.push[4] = int_of(columns);
     group.push[5] = int_of(rows);
     group.push[6] = int_of(width);
