@@ -138,3 +138,32 @@ def test_pictures_are_transposed_and_computed_with_at_once(
     wanted = picture.transpose(perms)
     assert np.array_equal(found[0], wanted)
     assert np.array_equal(found[1], wanted.astype(np.int32))
+
+
+@pytest.mark.parametrize(("per_channel", "kernels"), [(False, ["transpose"]), (True, ["elementwise", "transpose"])])
+def test_what_is_computed_before_a_transpose_is_computed_behind_it(
+    vgf: Any, per_channel: bool, kernels: list[str]
+) -> None:
+    graph = Graph()
+    x = graph.input("x", (2, 8, 5, 12), DType.FP32)
+    factor = graph.constant(np.full((1, 1, 1, 1), 3, np.float32), DType.FP32)
+    product = graph.append("MUL", [x, factor, graph.constant(np.zeros(1, np.int8), DType.INT8)]).output
+    value = graph.append("CAST", [product], {"output_dtype": DType.INT32}).output
+    count = 12 if per_channel else 1
+    operands = [
+        graph.constant(np.arange(1 << 30, (1 << 30) + count, dtype=np.int32), DType.INT32),
+        graph.constant(np.full(count, 31, np.int8), DType.INT8),
+        graph.constant(np.zeros(1, np.int32), DType.INT32),
+        graph.constant(np.full(1, 3, np.int8), DType.INT8),
+    ]
+    attrs = {"rounding_mode": "SINGLE_ROUND", "per_channel": per_channel, "output_dtype": DType.INT8}
+    attrs |= {"scale32": True, "input_unsigned": False, "output_unsigned": False}
+    scaled = graph.append("RESCALE", [value, *operands], attrs).output
+    graph.outputs = [graph.append("TRANSPOSE", [scaled], {"perms": (0, 2, 3, 1)}).output]
+    picture = np.random.default_rng(6).integers(-60, 60, x.shape).astype(np.float32)
+    flatbuffer = serialize(graph, SPEC)
+    with vgf.Session(convert(flatbuffer), engine="compute") as session:
+        (found,) = session.run([picture])
+        assert [step["kernel"] for step in session.plan()] == kernels
+    (wanted,) = reference_model.run(flatbuffer, [picture])
+    assert np.array_equal(found, wanted)

@@ -21,8 +21,9 @@ const int pitch = pieces + 1;  // of pixels in shared memory, an odd number of p
 const int count = reach_y * reach_x * pieces;
 const int loads = (count + threads - 1) / threads;  // pieces that a thread reads of a chunk
 const int row_quads = SIDE / 4 * columns;           // fours of a pixel's sums
+const int sum_pitch = row_quads + 1;                // of pixels in shared memory: neighbours lie in different banks
 const int own_quads = SIDE * row_quads;             // of a subgroup's row of pixels
-const int of_sums = subgroups * own_quads;
+const int of_sums = subgroups * SIDE * sum_pitch;
 const int of_picture = reach_y * reach_x * pitch;
 
 // The picture's chunk, later sums.
@@ -123,12 +124,12 @@ void multiply(const in Tile tile, int chunk) {
 
 /// Leaves the sums of a row of pixels where this subgroup reads them.
 void share_sums(int row) {
-    const int own = int(gl_SubgroupID) * own_quads;
+    const int own = int(gl_SubgroupID) * SIDE * sum_pitch;
     meet();
     [[unroll]] for (int m = 0; m < rows; ++m) {
         if (m != row) continue;
         [[unroll]] for (int n = 0; n < columns; ++n) {
-            coopMatStore(sums[m * columns + n], pool, own + SIDE / 4 * n, row_quads, gl_CooperativeMatrixLayoutRowMajor);
+            coopMatStore(sums[m * columns + n], pool, own + SIDE / 4 * n, sum_pitch, gl_CooperativeMatrixLayoutRowMajor);
         }
     }
     meet();
@@ -151,9 +152,11 @@ void main() {
         share_sums(row);
         const int y = tile.y + int(gl_SubgroupID) * rows + row;
         for (int quad = int(gl_SubgroupInvocationID); quad < own_quads; quad += subgroup) {
-            const int x = tile.x + quad / row_quads, n4 = SIDE / 4 * tile.n0 + quad % row_quads;
+            const int pixel = quad / row_quads, own = quad % row_quads;
+            const int x = tile.x + pixel, n4 = SIDE / 4 * tile.n0 + own;
             if (y >= out_height || x >= out_width || n4 >= n4_count) continue;
-            r[0] = ivec4(ADDED(pool[int(gl_SubgroupID) * own_quads + quad], constants4[bias_at + n4]));
+            const uvec4 sum = pool[(int(gl_SubgroupID) * SIDE + pixel) * sum_pitch + own];
+            r[0] = ivec4(ADDED(sum, constants4[bias_at + n4]));
             run(4 * (((tile.image * out_height + y) * out_width + x) * n4_count + n4));
         }
     }

@@ -61,7 +61,7 @@ int64_t bytes_of_shared(const Windows& windows, const WindowTile& tile) {
     const int64_t reach_y = (down - 1) * windows.stride[0] + windows.kernel[0];
     const int64_t reach_x = (kSide - 1) * windows.stride[1] + windows.kernel[1];
     const int64_t picture = reach_y * reach_x * (tile.pieces + 1);
-    const int64_t sums = int64_t{tile.subgroups} * kSide * kSide / 4 * tile.columns;
+    const int64_t sums = int64_t{tile.subgroups} * kSide * (kSide / 4 * tile.columns + 1);
     return std::max(picture, sums) * kPiece;
 }
 

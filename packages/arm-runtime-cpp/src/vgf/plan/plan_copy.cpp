@@ -103,11 +103,14 @@ int64_t power_for(int64_t count, int64_t most) {
 bool transpose(Planner& planner, size_t operand, const CopyShape& shape) {
     constexpr int64_t kLeast = 8;
     constexpr int64_t kThreads = 64;
-    const ElementType type = planner.result().type;
+    const uint32_t read = planner.op().operands[operand];
+    const uint32_t source = planner.source_of(read);
+    const ElementType type = planner.graph().tensors[source].type;
+    const bool wide = type == ElementType::kInt48 || planner.result().type == ElementType::kInt48;
     const std::vector<CopyDim>& dims = shape.dims();
     size_t run = 0;
     while (run < dims.size() && dims[run].stride != 1) ++run;
-    if (type == ElementType::kInt48 || run == 0 || run >= dims.size()) return false;
+    if (wide || run == 0 || run >= dims.size()) return false;
     const int64_t width = dims[0].size;
     const int64_t height = dims[run].size;
     if (width % 4 != 0 || width < kLeast || height < kLeast) return false;
@@ -136,12 +139,12 @@ bool transpose(Planner& planner, size_t operand, const CopyShape& shape) {
     across = kThreads / down;
     const int64_t columns = (width / 4 + across - 1) / across;
     const int64_t rows = (quarter + down - 1) / down;
-    Group& group = planner.begin("transpose");
+    Group& group = planner.begin_behind("transpose", read, source);
     group.specialization = {{kUnitId, type_code(type)},
                             {kRankId, static_cast<uint32_t>(dims.size() - 2)},
                             {kAcrossId, static_cast<uint32_t>(across)},
                             {kVectorsId, vectors ? 1U : 0U}};
-    planner.read(group, operand, 2, kSourceBufferId);
+    planner.read_tensor(group, source, 2, kSourceBufferId);
     group.push[4] = int_of(columns);
     group.push[5] = int_of(rows);
     group.push[6] = int_of(width);

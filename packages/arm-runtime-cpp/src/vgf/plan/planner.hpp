@@ -88,6 +88,12 @@ class Planner {
     Group& begin(const char* kernel) { return begin(kernel, op_->results); }
     /// The same for a part of the operator, which makes these tensors.
     Group& begin(const char* kernel, const std::vector<uint32_t>& made);
+    /// The same where the kernel reads `source` of `source_of` in place of `operand`, which the
+    /// group's program computes of it.
+    Group& begin_behind(const char* kernel, uint32_t operand, uint32_t source);
+    /// The tensor in memory of which an operator's operand is computed element by element, for
+    /// nobody else, with scalars alone; or the operand itself.
+    uint32_t source_of(uint32_t operand) const;
     /// A tensor of the operator at hand that is not in the graph; references to others become void.
     uint32_t temporary(ElementType type, std::vector<int64_t> shape);
     /// The kernel of `group` reads this operand: its place goes to a push constant, its buffer to

@@ -106,6 +106,44 @@ void Planner::plan_now(uint32_t tensor) {
     op_ = reader;
 }
 
+uint32_t Planner::source_of(uint32_t operand) const {
+    constexpr int kMostOperators = 12;  // fewer steps than a program may have
+    uint32_t source = operand;
+    for (int count = 0; !is_stored(source); ++count) {
+        const TensorPlan& tensor = tensors_[source];
+        if (!is_elementwise(source) || tensor.root != source || tensor.consumers != 1 ||
+            !tensor.outputs.empty() || count == kMostOperators) {
+            return operand;
+        }
+        const Operator& op = *tensor.maker;
+        uint32_t read = kNone;
+        for (const size_t index : value_operands(op)) {
+            const uint32_t value = op.operands[index];
+            if (elements_of(value) == 1 && graph_.tensors[value].constant) continue;
+            if (read != kNone || graph_.tensors[value].shape != graph_.tensors[source].shape) {
+                return operand;
+            }
+            read = value;
+        }
+        const bool per_channel = op.opcode == TOSARESCALE && graph_.integers(op, 6).size() > 1;
+        if (read == kNone || per_channel) return operand;
+        source = read;
+    }
+    return source;
+}
+
+Group& Planner::begin_behind(const char* kernel, uint32_t operand, uint32_t source) {
+    tensors_[operand].deferred = tensors_[operand].deferred || source != operand;
+    Group& group = begin(kernel);
+    if (source == operand) return group;
+    group.text.clear();
+    group.values = {{source, 0}};
+    const int value = value_of(group, operand);
+    group.values[op_->results[0]] = value;
+    group.text += " " + std::string(opcode_name(op_->opcode));
+    return group;
+}
+
 Group Planner::group_for(uint32_t tensor, int64_t row) const {
     Group group;
     group.kernel = row != 0 ? "row" : "elementwise";
