@@ -89,6 +89,22 @@ def halves(graph: G) -> G:
     return replace(graph, tensors=tensors, operators=[*operators, *graph.operators])
 
 
+def rnn(kind: str, major: bool = False, merge: bool = False, activation: int = 4) -> G:
+    """Three units on two numbers, two steps a call if the operator takes several."""
+    shape = (1,) if kind == "RNN" else (2, 1) if major else (1, 2)
+    both = kind.startswith("BIDIRECTIONAL")
+    tensors, reads = {"x": T((*shape, 2)), "y": T((*shape, 6 if merge else 3))}, ["x"]
+    for way in ("", "2")[: 1 + both]:
+        own = {"w": reals(3, 2, seed=21), "r": reals(3, 3, seed=31), "b": reals(3, seed=11)}
+        own["h"] = T((1, 3), variable=True)
+        tensors |= {name + way: tensor for name, tensor in own.items()}
+        reads += [name + way for name in own]
+    outputs = ["y", "y2"] if both and not merge else ["y"]
+    tensors |= {"y2": T((*shape, 3))} if both and not merge else {}
+    options = {"activation": activation, "time_major": major, "merge": merge}
+    return G(tensors, [Op(kind, [*reads, *([""] * 3 if both else [])], outputs, options)], ["x"], outputs)
+
+
 def _halved(name: str) -> G:
     return halves(WANTED[name][0]())
 
@@ -100,7 +116,7 @@ def calls(graph: G) -> list[torch.Tensor]:
     return [one.to(torch.int8) if x.dtype == torch.int8 else one / 32 for one in made]
 
 
-#: A file, and its results in three calls.
+#: A file, and its last result in three calls.
 WANTED: dict[str, tuple[Callable[[], G], list[list[float]]]] = {
     "svdf": (lambda: svdf(False), [[1.172913, 2.311096], [-0.409477, 2.136383], [0.41925, -0.286736]]),
     "svdf, relu": (lambda: svdf(False, 1), [[1.172913, 2.311096], [0.0, 2.136383], [0.41925, 0.0]]),
@@ -143,6 +159,81 @@ WANTED: dict[str, tuple[Callable[[], G], list[list[float]]]] = {
         [[2, 2, 2, 2, 1, -6], [2, 1, 2, 2, -6, 3], [1, 22, -60, 48, 92, -78]],
     ),
     "one step of integers": (lambda: lstm(True, "LSTM"), [[2, 2, 2], [2, 1, 2], [1, 32, -26]]),
+    "rnn": (
+        lambda: rnn("UNIDIRECTIONAL_SEQUENCE_RNN"),
+        [
+            [0.897835, -0.791228, 0.528377, 0.611835, -0.897695, 0.769521],
+            [0.536685, -0.966552, 0.628971, 0.31477, 0.799691, 0.769978],
+            [0.928251, -0.809942, 0.93402, 0.658375, -0.972167, 0.786965],
+        ],
+    ),
+    "rnn, time first, relu": (
+        lambda: rnn("UNIDIRECTIONAL_SEQUENCE_RNN", major=True, activation=1),
+        [
+            [1.460938, 0.0, 0.587891, 1.075897, 0.0, 1.966217],
+            [0.942982, 0.0, 2.061811, 0.665701, 0.339956, 2.425503],
+            [1.608978, 0.0, 2.170081, 1.175203, 0.0, 2.491808],
+        ],
+    ),
+    "rnn, one step": (
+        lambda: rnn("RNN"),
+        [[0.897835, -0.791228, 0.528377], [0.613665, -0.97469, 0.732089], [0.859474, -0.251368, 0.600906]],
+    ),
+    "rnn, both ways": (
+        lambda: rnn("BIDIRECTIONAL_SEQUENCE_RNN", merge=True),
+        [
+            [
+                0.897835,
+                -0.791228,
+                0.528377,
+                0.883728,
+                -0.670276,
+                0.525599,
+                0.611835,
+                -0.897695,
+                0.769521,
+                0.57259,
+                -0.913995,
+                0.632813,
+            ],
+            [
+                0.536685,
+                -0.966552,
+                0.628971,
+                0.738775,
+                -0.993401,
+                0.939615,
+                0.31477,
+                0.799691,
+                0.769978,
+                0.465683,
+                0.676642,
+                0.89155,
+            ],
+            [
+                0.928251,
+                -0.809942,
+                0.93402,
+                0.859265,
+                -0.248912,
+                0.585409,
+                0.658375,
+                -0.972167,
+                0.786965,
+                0.596526,
+                -0.961486,
+                0.668905,
+            ],
+        ],
+    ),
+    "rnn, both ways apart": (
+        lambda: rnn("BIDIRECTIONAL_SEQUENCE_RNN", major=True),
+        [
+            [0.883728, -0.670276, 0.525599, 0.57259, -0.913995, 0.632813],
+            [0.738775, -0.993401, 0.939615, 0.465683, 0.676642, 0.89155],
+            [0.859265, -0.248912, 0.585409, 0.596526, -0.961486, 0.668905],
+        ],
+    ),
 }
 
 
@@ -156,7 +247,7 @@ def test_a_state_stays_from_call_to_call(name: str, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(tflite(graph))
     module = load_model(tmp_path / "net.tflite").module()
     for x, right in zip(calls(graph), wanted, strict=True):
-        made = module(x)[0].flatten()
+        made = module(x)[-1].flatten()
         if made.dtype == torch.int8:
             assert made.tolist() == right
         else:
@@ -220,6 +311,8 @@ FLOAT = lstm(False)
         (_reading(FLOAT, 9, "b0"), "UNIDIRECTIONAL_SEQUENCE_LSTM 'y' has peepholes, which are not read"),
         (_reading(FLOAT, 16, "r0"), "LSTM 'y' has a projection, which are not read"),
         (_reading(FLOAT, 20, "b0"), "LSTM 'y' has layer normalization"),
+        (_spoiled(rnn("RNN"), y=int8(1, 3, scale=0.1)), "RNN 'y' has integers, which are not read"),
+        (_reading(rnn("BIDIRECTIONAL_SEQUENCE_RNN"), 9, "x"), "RNN 'y': it has a second input"),
         (_reading(FLOAT, 1, ""), "LSTM 'y' has no input gate of its own"),
         (_reading(FLOAT, 2, "x"), "LSTM 'y': its weights are no constants"),
         (

@@ -10,7 +10,7 @@ from ...support.errors import require
 from ..file_graph import MOST_STEPS, FileNode
 from ..quantized_softmax import rounded
 from .rows import ROWS, fused
-from .stateful import GATE
+from .stateful import GATE, TANH
 
 #: The step of what a gate makes, in 16 bits.
 _PART = 2.0**-15
@@ -82,3 +82,48 @@ def _of_integers(
         hidden = rounded(part(torch.sigmoid(o)) * part(torch.tanh(cell)), *of_hidden)
         made.append(hidden)
     return torch.stack(made), hidden, cell
+
+
+@ROWS.row("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
+def rnn(
+    node: FileNode, x: Tensor, from_x: Tensor, from_state: Tensor, bias: Tensor, hidden: Tensor
+) -> tuple[Tensor, ...]:
+    made, hidden = _steps_of_rnn(node, _time_first(node, x), (from_x, from_state, bias), hidden)
+    return (made[0] if node.kind == "RNN" else _time_back(node, made)), hidden
+
+
+@ROWS.row("BIDIRECTIONAL_SEQUENCE_RNN")
+def bidirectional_rnn(node: FileNode, x: Tensor, *operands: Tensor | None) -> tuple[Tensor, ...]:
+    """Of the layer: weights, biases and state; of the one that begins at the end the same; and a second input."""
+    require(not any(one is not None for one in operands[8:]), "it has a second input", "make the layer without it")
+    given = [tensor for tensor in operands[:8] if tensor is not None]
+    require(len(given) == 8, "it has no bias", "make the layer with biases")
+    steps, layers = _time_first(node, x), (given[:4], given[4:])
+    (w, r, b, forward), (back_w, back_r, back_b, backward) = layers
+    made, forward = _steps_of_rnn(node, steps, (w, r, b), forward)
+    turned, backward = _steps_of_rnn(node, steps.flip(0), (back_w, back_r, back_b), backward)
+    results = [_time_back(node, made), _time_back(node, turned.flip(0))]
+    return (*([torch.cat(results, -1)] if node["merge"] else results), forward, backward)
+
+
+def _steps_of_rnn(
+    node: FileNode, x: Tensor, weights: tuple[Tensor, Tensor, Tensor], hidden: Tensor
+) -> tuple[Tensor, Tensor]:
+    require(len(x) <= MOST_STEPS, f"it has {len(x)} steps a call", f"give at most {MOST_STEPS}")
+    from_x, from_state, bias = weights
+    made = []
+    for part in F.linear(x, from_x, bias).unbind(0):
+        hidden = part + F.linear(hidden, from_state)
+        hidden = torch.tanh(hidden) if node["activation"] == TANH else fused(node, hidden)
+        made.append(hidden)
+    return torch.stack(made), hidden
+
+
+def _time_first(node: FileNode, x: Tensor) -> Tensor:
+    if node.kind == "RNN":
+        return x.unsqueeze(0)
+    return x if node["time_major"] else x.transpose(0, 1)
+
+
+def _time_back(node: FileNode, x: Tensor) -> Tensor:
+    return x if node["time_major"] else x.transpose(0, 1)

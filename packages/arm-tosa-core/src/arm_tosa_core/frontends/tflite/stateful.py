@@ -12,10 +12,18 @@ from ...support.errors import Rejected
 from .graph import Graph, Operator, Quantization, Tensor
 
 #: The places of operands that are states.
-STATES = {"SVDF": (4,), "LSTM": (18, 19), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
+STATES = {
+    "SVDF": (4,),
+    "LSTM": (18, 19),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19),
+    "RNN": (4,),
+    "UNIDIRECTIONAL_SEQUENCE_RNN": (4,),
+    "BIDIRECTIONAL_SEQUENCE_RNN": (4, 8),
+}
 #: The step of what a gate reads, in 16 bits.
 GATE = 2.0**-12
-_TANH = 4
+#: The activation of this number in the format.
+TANH = 4
 _GATES = ("weights of the input", "weights of the state", "biases")
 
 
@@ -46,7 +54,7 @@ def with_states(graph: Graph, one: Operator) -> tuple[Graph, Operator, dict[str,
     kept = [graph.tensors[one.inputs[place]] for place in STATES[one.kind] if place < len(one.inputs)]
     if len(kept) != len(STATES[one.kind]) or not all(state.variable for state in kept):
         raise Rejected(f"{one.kind} {name!r}: its state is no variable")
-    if one.kind != "SVDF":
+    if one.kind.endswith("LSTM"):
         graph, one = _with_gates(graph, one, name)
     start = len(graph.tensors)
     after = [replace(state, name=f"{state.name} (next)", variable=False) for state in kept]
@@ -59,6 +67,8 @@ def with_states(graph: Graph, one: Operator) -> tuple[Graph, Operator, dict[str,
         raise Rejected(
             f"{one.kind} {name!r}: of its input, result and state some have a scale, and others have none", _WHOLE
         )
+    if any(quantized) and one.kind.endswith("RNN"):
+        raise Rejected(f"{one.kind} {name!r} has integers, which are not read", "leave the layer in float")
     if (q := kept[0].quantization) is not None:
         if one.kind != "SVDF" and q != graph.tensors[one.outputs[0]].quantization:
             raise Rejected(
@@ -105,7 +115,7 @@ def _with_gates(graph: Graph, one: Operator, name: str) -> tuple[Graph, Operator
         if any(inputs[place] >= 0 for place in places):
             raise Rejected(f"{one.kind} {name!r} has {what}, which are not read", "make the layer without them")
     gates = [[inputs[first + gate] for gate in range(4)] for first in (1, 5, 12)]
-    if min(min(places) for places in gates) < 0 or one.attributes["activation"] != _TANH:
+    if min(min(places) for places in gates) < 0 or one.attributes["activation"] != TANH:
         raise Rejected(
             f"{one.kind} {name!r} has no input gate of its own, or another activation than TANH",
             "make the layer as Keras has it",
