@@ -63,12 +63,12 @@ def with_states(graph: Graph, one: Operator) -> tuple[Graph, Operator, dict[str,
     attributes = dict(one.attributes)
     ends = [graph.tensors[place].quantization for place in (one.inputs[0], one.outputs[0])]
     quantized = [q is not None for q in (*ends, *(state.quantization for state in kept))]
+    if any(quantized) and one.kind.endswith("RNN"):
+        raise Rejected(f"{one.kind} {name!r} has integers, which are not read", "leave the layer in float")
     if any(quantized) and not all(quantized):
         raise Rejected(
             f"{one.kind} {name!r}: of its input, result and state some have a scale, and others have none", _WHOLE
         )
-    if any(quantized) and one.kind.endswith("RNN"):
-        raise Rejected(f"{one.kind} {name!r} has integers, which are not read", "leave the layer in float")
     if (q := kept[0].quantization) is not None:
         if one.kind != "SVDF" and q != graph.tensors[one.outputs[0]].quantization:
             raise Rejected(
