@@ -52,6 +52,19 @@ def tokens(norm=True):
     layers = [nn.Linear(32, 64), nn.LayerNorm(64), nn.Linear(64, 8)]
     return _net(layers[0], layers[1] if norm else Norm(layers[1]), layers[2], size=(1, 128, 32))
 
+class Squeezed(nn.Module):
+    def __init__(self, pool):
+        super().__init__()
+        self.first, self.pool, self.scale = nn.Conv2d(3, 16, 1), pool, nn.Conv2d(16, 16, 1)
+
+    def forward(self, x):
+        x = self.first(x)
+        pooled = nn.functional.adaptive_avg_pool2d(x, 1) if self.pool else x.mean((2, -1), keepdim=True)
+        return x * torch.sigmoid(self.scale(pooled))
+
+def squeezed(pool=False):
+    return _net(Squeezed(pool))
+
 def mask():
     layers = nn.Conv2d(3, 8, 3, padding=1), nn.Upsample(scale_factor=4, mode="bilinear"), nn.Conv2d(8, 4, 1)
     return _net(*layers, size=(1, 3, 16, 16))
@@ -82,6 +95,7 @@ def _compile(*words: str) -> dict[str, Any]:
         ("picture --quantize int16x8", "int8 in place", "picture"),
         ("mask --quantize int8", "channels last", "mask --quantize int8"),
         ("tokens --quantize int8", "LayerNorm", "tokens,norm=false --quantize int8"),
+        ("squeezed --quantize int8", "AdaptiveAvgPool2d(1) in place", "squeezed,pool=true --quantize int8"),
     ],
 )
 def test_following_it_saves_what_it_says(words: str, told: str, followed: str, folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -35,6 +35,7 @@ class _Swap:
         name, by: both, as users know them.
         swap: gives the new operator's result in place of a node.
         price: as of ``Candidate``.
+        fits: whether a node is one that it replaces.
     """
 
     operators: frozenset[str]
@@ -42,6 +43,11 @@ class _Swap:
     by: str
     swap: Callable[[GraphModule, Node], Any]
     price: str = _TRAIN
+    fits: Callable[[Node], bool] = lambda node: True
+
+    def nodes(self, module: GraphModule) -> list[Node]:
+        """Those that it replaces."""
+        return [node for node in calls(module, self.operators) if self.fits(node)]
 
 
 def _call(module: GraphModule, target: Any, *args: Any) -> Node:
@@ -63,6 +69,21 @@ def _affine(module: GraphModule, node: Node) -> Any:
     return scaled if bias is None else _call(module, _aten.add.Tensor, scaled, bias)
 
 
+def _is_of_images(node: Node) -> bool:
+    """Whether a mean is over height and width."""
+    image, dims = (*node.args, None)[:2]
+    value = image.meta.get("val") if isinstance(image, Node) else None
+    if not isinstance(value, torch.Tensor) or value.dim() != 4 or not isinstance(dims, Sequence):
+        return False
+    return sorted(dim % 4 for dim in dims if isinstance(dim, int)) == [2, 3]
+
+
+def _pool(module: GraphModule, node: Node) -> Node:
+    pooled = _call(module, _aten.adaptive_avg_pool2d.default, node.args[0], [1, 1])
+    kept = node.args[2] if len(node.args) > 2 else node.kwargs.get("keepdim", False)
+    return pooled if kept else _call(module, _aten.flatten.using_ints, pooled, 1)
+
+
 _SWAPS = (
     *(
         _Swap(frozenset({f"aten.{operator}.default"}), name, "ReLU", _relu)
@@ -78,6 +99,14 @@ _SWAPS = (
     ),
     _Swap(frozenset({"aten.upsample_bilinear2d.vec"}), "bilinear interpolation", "nearest neighbours", _nearest),
     _Swap(frozenset({"aten.layer_norm.default"}), "LayerNorm", "a scale and a shift per channel", _affine),
+    _Swap(
+        frozenset({"aten.mean.dim"}),
+        "a mean over height and width",
+        "AdaptiveAvgPool2d(1)",
+        _pool,
+        "it rounds to 8 bits once more: measure its accuracy",
+        _is_of_images,
+    ),
 )
 
 
@@ -153,7 +182,7 @@ def _fourth_channel(module: GraphModule, place: int) -> None:
 
 
 def _of_swap(swap: _Swap, program: ExportedProgram, report: Report) -> Iterator[Candidate]:
-    nodes = [node for node in program.graph.nodes if canonical(node.target) in swap.operators]
+    nodes = swap.nodes(program.graph_module)
     if not nodes:
         return
     modules = tuple(dict.fromkeys(map(module_path, nodes)))
@@ -170,7 +199,7 @@ def _of_swap(swap: _Swap, program: ExportedProgram, report: Report) -> Iterator[
 
 
 def _swapped(module: GraphModule, swap: _Swap) -> None:
-    for node in calls(module, swap.operators):
+    for node in swap.nodes(module):
         with module.graph.inserting_before(node):
             made = swap.swap(module, node)
         if isinstance(made, Node) and "nn_module_stack" not in made.meta:
