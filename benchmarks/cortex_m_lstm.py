@@ -14,7 +14,6 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,23 +28,11 @@ from arm_tosa_core.testing.harness import exported
 from arm_tosa_core.tosa.loader import load
 from benchmarks.cortex_m_costs import built_objects
 from benchmarks.cortex_m_kernels import CORES, compiled
+from benchmarks.cortex_m_networks import LSTMS, Lstm
 from benchmarks.results import ROOT, Measurement, Run, add_results_option, record
 
 BENCHMARK = "cortex_m_lstm"
 
-
-@dataclass(frozen=True)
-class Layer:
-    steps: int
-    features: int
-    hidden: int
-
-    def __str__(self) -> str:
-        return f"LSTM of {self.steps} steps, {self.features} to {self.hidden}"
-
-
-#: Of keyword size, and of the size of a detector of voices.
-LAYERS = (Layer(49, 10, 32), Layer(49, 40, 64), Layer(20, 64, 128))
 
 _MAIN = """
 #include "arm_nnfunctions.h"
@@ -109,7 +96,7 @@ int main(void) {{
 
 
 class _Sequence(torch.nn.Module):
-    def __init__(self, layer: Layer) -> None:
+    def __init__(self, layer: Lstm) -> None:
         super().__init__()
         self.lstm = torch.nn.LSTM(layer.features, layer.hidden, batch_first=True)
 
@@ -117,7 +104,7 @@ class _Sequence(torch.nn.Module):
         return self.lstm(x)[0]  # type: ignore[no-any-return]
 
 
-def graph_of(layer: Layer, core: str) -> bytes:
+def graph_of(layer: Lstm, core: str) -> bytes:
     """The layer quantized to int8, as TOSA."""
     torch.manual_seed(0)
     spec = TargetCompileSpec(core)
@@ -126,7 +113,7 @@ def graph_of(layer: Layer, core: str) -> bytes:
     return delegate.payload
 
 
-def measure(core: str, tosa: bytes, layer: Layer, cmsis_nn: Path, objects: Sequence[str]) -> tuple[int, int]:
+def measure(core: str, tosa: bytes, layer: Lstm, cmsis_nn: Path, objects: Sequence[str]) -> tuple[int, int]:
     """Instructions of ours and of CMSIS-NN's.
 
     Args:
@@ -176,7 +163,7 @@ def _measured(cores: Sequence[str], cmsis_nn: Path) -> Iterator[Measurement]:
     for core in cores:
         with tempfile.TemporaryDirectory() as folder:
             objects = compiled(cmsis_nn, core, Path(folder))
-            for layer in LAYERS:
+            for layer in LSTMS:
                 counts = measure(core, graph_of(layer, core), layer, cmsis_nn, objects)
                 for side, count in zip(("ours", "cmsis_nn"), counts, strict=True):
                     yield run.measured({"core": core, "layer": str(layer)}, side, {"instructions": count})

@@ -47,6 +47,21 @@ class Layer:
         return sides[0], sides[1], sides[2], sides[3]
 
 
+@dataclass(frozen=True)
+class Lstm:
+    """A layer that ``benchmarks.cortex_m_lstm`` measures."""
+
+    steps: int
+    features: int
+    hidden: int
+
+    def __str__(self) -> str:
+        return f"LSTM of {self.steps} steps, {self.features} to {self.hidden}"
+
+
+#: Of the size of keywords, and of a detector of voices.
+LSTMS = (Lstm(49, 10, 32), Lstm(49, 40, 64), Lstm(20, 64, 128))
+
 _THREE = (3, 3)
 
 

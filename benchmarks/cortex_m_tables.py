@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import geometric_mean
 
-from benchmarks.cortex_m_networks import NETWORKS, Layer
+from benchmarks.cortex_m_networks import LSTMS, NETWORKS, Layer
 from benchmarks.figures import Figures, Pair
 
-_BENCHMARK = "cortex_m_kernels"
+_BENCHMARK, _LSTM = "cortex_m_kernels", "cortex_m_lstm"
 _CORES = ("cortex-m55", "cortex-m4")
 #: The kind that both compute so differently that a network's sum leaves it out.
 _APART = "softmax"
@@ -57,6 +57,23 @@ def by_kind(figures: Figures) -> str:
         if (ratio := _pair(figures, core, layer).ratio or 0) > _MUCH
     ]
     return "\n".join([*lines, "", f"Above {_MUCH}: {'; '.join(above) or 'none'}."])
+
+
+def by_lstm(figures: Figures) -> str:
+    """Instructions of LSTMs, in thousands, a line per shape; their geometric mean."""
+    lines, ratios = _head("layer"), {core: list[float]() for core in _CORES}
+    for layer in LSTMS:
+        cells = [str(layer)]
+        for core in _CORES:
+            pair = figures.pair(_LSTM, {"core": core, "layer": str(layer)}, "instructions", "cmsis_nn")
+            if pair.ours is None or pair.other is None or pair.ratio is None:
+                cells += ["–", "–", "–"]
+                continue
+            ratios[core].append(pair.ratio)
+            cells += [f"{pair.ours.value / 1e3:,.0f}", f"{pair.other.value / 1e3:,.0f}", f"{pair.ratio:.2f}"]
+        lines.append(_row(cells))
+    means = [f"{geometric_mean(each):.2f}" if each else "–" for each in ratios.values()]
+    return "\n".join([*lines, _row(["geometric mean", *(cell for mean in means for cell in ("", "", mean))])])
 
 
 def _ratios(figures: Figures, core: str, layers: list[Layer]) -> Iterator[float]:

@@ -107,5 +107,6 @@ STEPS = (
         needs=["torchvision"],
     ),
     Step("cortex_m_kernels", ["cortex_m_kernels --cmsis-nn {cmsis_nn}"], needs=["compiler", "cmsis_nn"]),
+    Step("cortex_m_lstm", ["cortex_m_lstm --cmsis-nn {cmsis_nn}"], needs=["compiler", "cmsis_nn"]),
     Step("nx", ["nx --networks {each}"], "benchmarks.nx.registry:NETWORKS", needs=["packages", "estimator"], about=60),
 )  # fmt: skip

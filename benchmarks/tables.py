@@ -383,6 +383,7 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "firmware-size": firmware_tables.code_size,
     "cortex-m": cortex_m_tables.by_network,
     "cortex-m-kinds": cortex_m_tables.by_kind,
+    "cortex-m-lstm": cortex_m_tables.by_lstm,
     "timing-model": timing_tables.beside_vela,
     "published-cycles": timing_tables.published,
     "llm-steps": llm_tables.steps,

@@ -41,16 +41,22 @@ def _together(graph: Graph, parts: list[Tensor]) -> Tensor:
     return graph.append("CONCAT", parts, {"axis": 0}).output
 
 
+def _turned(graph: Graph, x: Tensor) -> Tensor:
+    """By an operator that is a loop of its own."""
+    return graph.append("REVERSE", [x], {"axis": 1}).output
+
+
 def _in_one_place(graph: Graph, state: Tensor, x: Tensor, time: int) -> Tensor:
-    return _then(graph, "SUB", _then(graph, "MAXIMUM", state, x), x)
+    return _turned(graph, _then(graph, "SUB", _then(graph, "MAXIMUM", state, x), x))
 
 
 def _in_turn(graph: Graph, state: Tensor, x: Tensor, time: int) -> Tensor:
-    return _then(graph, "SUB", x, state)
+    return _turned(graph, state)
 
 
 def _numbers_of_each(graph: Graph, state: Tensor, x: Tensor, time: int) -> Tensor:
-    return _then(graph, "SUB", _then(graph, "ADD", x, graph.constant(RNG.integers(-99, 99, (1, WIDTH)), I32)), state)
+    number = graph.constant(RNG.integers(-99, 99, (1, WIDTH)), I32)
+    return _then(graph, "SUB", _turned(graph, _then(graph, "ADD", x, number)), state)
 
 
 def _tables(graph: Graph, state: Tensor, x: Tensor, time: int) -> Tensor:
@@ -92,11 +98,11 @@ ROWS: Mapping[str, tuple[tuple[Graph, list[Tensor]], Callable[[Graph, list[Tenso
     "one place": (recurrent(_in_one_place, I32), the_last, 1, "value"),
     "two places in turn": (recurrent(_in_turn, I32), the_last, 1, "(i % 2u)"),
     "a row of places": (recurrent(_in_turn, I32), one_after_the_other, 1, "[5u * i]"),
-    "places for later": (recurrent(_in_one_place, I32), read_afterwards, 2, "u - "),
-    "from the end": (recurrent(_in_one_place, I32, turned=True), the_last, 1, "input0[95u - 5u * i]"),
+    "places for later": (recurrent(_in_one_place, I32), read_afterwards, 1, "[8u * i]"),
+    "from the end": (recurrent(_in_one_place, I32, turned=True), the_last, 1, "input0[90u - 5u * i]"),
     "constant at first": (recurrent(_in_one_place, I32, constant=True), the_last, 1, "i < 19u"),
     "operands of each time": (recurrent(_numbers_of_each, I32), the_last, 1, "_operand2[i]"),
-    "parameters of each time": (recurrent(_tables, I8), the_last, 1, "STEP3(table_)"),
+    "parameters of each time": (recurrent(_tables, I8), the_last, 1, "STEP4(table_)"),
 }
 
 

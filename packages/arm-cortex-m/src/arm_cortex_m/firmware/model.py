@@ -113,17 +113,19 @@ class Operator:
     Args:
         kernel: its C source.
         inputs: the operands that the kernel reads, by their positions.
+        parts: the operators that it stands for, if these are several.
     """
 
     op: Op
     kernel: Kernel
     inputs: Mapping[int, Value]
     output: Value
+    parts: tuple[Op, ...] = ()
 
     @property
     def ops(self) -> tuple[Op, ...]:
-        """The operator."""
-        return (self.op,)
+        """The operators that it computes."""
+        return self.parts or (self.op,)
 
     @property
     def reads(self) -> list[Value]:

@@ -8,11 +8,13 @@ import numpy as np
 
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import Tensor
+from arm_tosa_core.tosa.ir import Op, Tensor
 
 from ..kernels import Call, calls
 from .c_text import c_type
+from .groups import groups_of
 from .kernels import ALIASES, KERNELS
+from .kernels.elementwise import together
 from .model import Called, Model, Operator, Port, Step, Value
 from .repeats import with_loops
 from .views import without_copies
@@ -37,7 +39,10 @@ def steps_of(graph: Graph, values: dict[Tensor, Value], constants: Constants) ->
             values[tensor] = _kept(c_type(tensor.dtype), data, constants)
         return values[tensor]
 
-    for op in calls(graph):
+    found = calls(graph)
+    groups = groups_of(graph, [op for op in found if isinstance(op, Op)])
+    inner = {op for group in groups.values() for op in group[:-1]}
+    for op in found:
         if isinstance(op, Call):
             inputs = tuple(value(tensor) for tensor in op.inputs)
             arrays = {
@@ -49,11 +54,12 @@ def steps_of(graph: Graph, values: dict[Tensor, Value], constants: Constants) ->
             steps.append(Called(op, inputs, arrays, values[op.output]))
         elif op.name in ALIASES:
             values[op.output] = value(op.inputs[0])
-        else:
-            kernel = KERNELS[op.name](op)
-            operands = {position: value(op.inputs[position]) for position in kernel.reads}
+        elif op not in inner:
+            parts = groups.get(op, ())
+            whole, kernel = together(parts) if parts else (op, KERNELS[op.name](op))
+            operands = {position: value(whole.inputs[position]) for position in kernel.reads}
             values[op.output] = _result(op.output)
-            steps.append(Operator(op, kernel, operands, values[op.output]))
+            steps.append(Operator(whole, kernel, operands, values[op.output], parts))
     for tensor in graph.outputs:
         value(tensor)
     return steps

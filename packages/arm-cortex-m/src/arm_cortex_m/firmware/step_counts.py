@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from arm_tosa_core.tosa.ir import Op
 
 from .kernels.kernel import element_operations
 from .model import Called, Operator
@@ -32,6 +35,8 @@ class _Lanes:
 
 _LANES = {"Helium": _Lanes(16, 3, 4, 16), "DSP extension": _Lanes(4, 4, 1, 4)}
 VECTORS = tuple(_LANES)
+#: The form of operators that one loop computes together.
+SEVERAL = "several in one loop"
 #: Attributes by which the text of an operator's kernel differs.
 _WAYS = {"by channels": ("per_channel", True), "rounded twice": ("rounding_mode", "DOUBLE_ROUND")}
 
@@ -42,6 +47,8 @@ def form_and_counts(step: Called | Operator, vectors: str) -> tuple[str, Counts]
     Args:
         vectors: of the core.
     """
+    if isinstance(step, Operator) and step.parts:
+        return SEVERAL, _several(step.parts, len(step.inputs))
     if isinstance(step, Operator):
         op = step.op
         how = [text for text, (attribute, value) in _WAYS.items() if op.attrs.get(attribute) == value]
@@ -50,6 +57,14 @@ def form_and_counts(step: Called | Operator, vectors: str) -> tuple[str, Counts]
         return name, (element_operations(op), op.output.size, 1)
     function = step.call.function
     return _COUNTS[function](function, _Fields(step.call.fields), _LANES[vectors])
+
+
+def _several(ops: Sequence[Op], operands: int) -> Counts:
+    """Of operators in one loop: results of RESCALEs, of TABLEs, and of others; numbers read and written."""
+    size = ops[-1].output.size
+    kinds = Counter(op.name for op in ops)
+    scaled, looked_up = kinds["RESCALE"], kinds["TABLE"]
+    return scaled * size, looked_up * size, (len(ops) - scaled - looked_up) * size, (operands + 1) * size, 1
 
 
 class _Fields:

@@ -8,7 +8,7 @@ from arm_tosa_core.tosa.ir import Op
 
 from ..c_text import has_c_type
 from .convolution import conv2d, depthwise_conv2d, transpose_conv2d
-from .elementwise import ELEMENTWISE, elementwise, rescale
+from .elementwise import ELEMENTWISE, elementwise
 from .kernel import Kernel
 from .matmul import matmul
 from .movement import concat, gather, pad, reverse, scatter, slice_, tile, transpose
@@ -29,7 +29,6 @@ KERNELS: Mapping[str, Callable[[Op], Kernel]] = {
     "MATMUL": matmul,
     "MAX_POOL2D": max_pool2d,
     "PAD": pad,
-    "RESCALE": rescale,
     "RESIZE": resize,
     "REVERSE": reverse,
     "SCATTER": scatter,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from arm_tosa_core.tosa.ir import DType, Op
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
 
 from ..c_text import c_type, operand
-from .kernel import Kernel, bounds, constant, converted, element, pointers
+from .kernel import OPERATORS, Kernel, bounds, constant, converted, element, pointers
 from .loops import Walk, broadcast, nest, row_major
 
 #: The result, of elements of the operands; the C functions are those of processor/tosa_math.h.
@@ -65,14 +65,6 @@ def _logical_right_shift(op: Op, a: str, b: str) -> str:
     return f"(uint32_t)({_unsigned(op.output.dtype)}){a} >> {b}"
 
 
-def _table(op: Op, value: str) -> str:
-    return f"input1[{value} + 128]" if op.inputs[0].dtype is DType.INT8 else f"tosa_interpolate(input1, {value})"
-
-
-def _unsigned(dtype: DType) -> str:
-    return f"uint{dtype.bits}_t"
-
-
 #: The same for operators whose attributes, or types, the expression depends on.
 _FUNCTIONS: Mapping[str, Callable[..., str]] = {
     "ARITHMETIC_RIGHT_SHIFT": _right_shift,
@@ -81,61 +73,117 @@ _FUNCTIONS: Mapping[str, Callable[..., str]] = {
     "LOGICAL_RIGHT_SHIFT": _logical_right_shift,
     "MUL": _multiply,
     "NEGATE": _negate,
-    "TABLE": _table,
 }
 #: Operators whose last operands are constants of another kind than the first.
-_OPERANDS = {"MUL": 2, "NEGATE": 1, "TABLE": 1}
+_OPERANDS = {"MUL": 2, "NEGATE": 1, "RESCALE": 3, "TABLE": 1}
+ELEMENTWISE = (*_EXPRESSIONS, *_FUNCTIONS, "RESCALE", "TABLE")
+#: The name of several of these at once, as one operator.
+TOGETHER = "ELEMENTWISE"
+#: The element of an operand in C, by its position.
+Element = Callable[[int], str]
 
 
 def elementwise(op: Op) -> Kernel:
     """The kernel of one of these."""
-    count = _OPERANDS.get(op.name, len(op.inputs))
-    operands = range(count)
-    shape = op.output.shape
+    reads = _read(op)
 
     def statement(index: Sequence[str]) -> list[str]:
-        values = [element(op, position, index[position + 1]) for position in operands]
-        function = _FUNCTIONS.get(op.name)
-        text = _EXPRESSIONS[op.name].format(*values) if function is None else function(op, *values)
-        return [f"output[{index[0]}] = {converted(text, op.output.dtype)};"]
+        places = dict(zip(reads, index[1:], strict=True))
+        return [f"output[{index[0]}] = {_result(op, lambda at: element(op, at, places.get(at, '')), 'input1')};"]
 
-    walks = [Walk(row_major(shape)), *(broadcast(op.inputs[position].shape) for position in operands)]
-    reads = pointers(op, *operands) + ((1,) if op.name == "TABLE" else ())
-    return Kernel(reads, tuple(nest(shape, walks, statement)))
+    walks = [Walk(row_major(op.output.shape)), *(_walk(op, position) for position in reads)]
+    return Kernel(reads, tuple(nest(op.output.shape, walks, statement)))
 
 
-def rescale(op: Op) -> Kernel:
+def together(ops: Sequence[Op]) -> tuple[Op, Kernel]:
+    """Several of these as one operator, and its kernel: one loop, with what they hand on in variables.
+
+    Args:
+        ops: in an order in which they can run. Only the last one's result is read elsewhere, and all have its shape.
+    """
+    results = {op.output: f"v{number}" for number, op in enumerate(ops[:-1])}
+    outside: dict[tuple[Tensor, Walk], int] = {}
+    for op in ops:
+        for position in _read(op):
+            if op.inputs[position] not in results:
+                outside.setdefault((op.inputs[position], _walk(op, position)), len(outside))
+
+    def statement(index: Sequence[str]) -> list[str]:
+        def text(op: Op) -> str:
+            def of(position: int) -> str:
+                tensor = op.inputs[position]
+                number = outside.get((tensor, _walk(op, position)))
+                if tensor in results:
+                    return results[tensor]
+                return element(op, position, "") if number is None else f"input{number}[{index[number + 1]}]"
+
+            tables = (number for (tensor, _), number in outside.items() if op.inputs[1:] and tensor is op.inputs[1])
+            return _result(op, of, f"input{next(tables, 0)}")
+
+        lines = [f"const {c_type(op.output.dtype)} {results[op.output]} = {text(op)};" for op in ops[:-1]]
+        return [*lines, f"output[{index[0]}] = {text(ops[-1])};"]
+
+    whole = Op(TOGETHER, [tensor for tensor, _ in outside], {OPERATORS: ", ".join(op.name for op in ops)}, None)
+    whole.outputs.append(ops[-1].output)
+    shape = ops[-1].output.shape
+    body = nest(shape, [Walk(row_major(shape)), *(walk for _, walk in outside)], statement)
+    return whole, Kernel(tuple(range(len(outside))), tuple(body))
+
+
+def _read(op: Op) -> tuple[int, ...]:
+    """Positions of the operands that are in memory."""
+    return pointers(op, *range(_OPERANDS.get(op.name, len(op.inputs)))) + ((1,) if op.name == "TABLE" else ())
+
+
+def _walk(op: Op, position: int) -> Walk:
+    rank = op.output.rank
+    if op.name == "TABLE" and position == 1:
+        return Walk((0,) * rank)
+    if op.name == "RESCALE" and position:
+        return Walk(tuple(int(op.attrs["per_channel"] and axis == rank - 1) for axis in range(rank)))
+    return broadcast(op.inputs[position].shape)
+
+
+def _result(op: Op, of: Element, table: str) -> str:
+    """The result of an operator in C.
+
+    Args:
+        table: the name of that of a TABLE.
+    """
+    if op.name == "RESCALE":
+        return _rescaled(op, *map(of, range(3)))
+    if op.name == "TABLE":
+        text = f"{table}[{of(0)} + 128]" if op.inputs[0].dtype is DType.INT8 else f"tosa_interpolate({table}, {of(0)})"
+        return converted(text, op.output.dtype)
+    values = [of(position) for position in range(_OPERANDS.get(op.name, len(op.inputs)))]
+    function = _FUNCTIONS.get(op.name)
+    text = _EXPRESSIONS[op.name].format(*values) if function is None else function(op, *values)
+    return converted(text, op.output.dtype)
+
+
+def _rescaled(op: Op, value: str, *factors: str) -> str:
     """RESCALE: zero points, a factor for all or for each of the last axis, and saturation."""
     source, result = op.inputs[0], op.output
     unsigned_in, unsigned_out = op.attrs["input_unsigned"], op.attrs["output_unsigned"]
     before, after = (int(constant(op.inputs[position])[0]) for position in (3, 4))
     if unsigned_in:
         before %= 2**source.dtype.bits
+        value = f"({_unsigned(source.dtype)}){value}"
     if unsigned_out:
         after %= 2**result.dtype.bits
     least, most = bounds(result.dtype, unsigned_out)
     function = "tosa_scale_16"
     if op.attrs["scale32"]:
         function = "tosa_scale_32_double_round" if op.attrs["rounding_mode"] == "DOUBLE_ROUND" else "tosa_scale_32"
-    channel = Walk(tuple(int(op.attrs["per_channel"] and axis == source.rank - 1) for axis in range(source.rank)))
-
-    def statement(index: Sequence[str]) -> list[str]:
-        value = element(op, 0, index[1])
-        if unsigned_in:
-            value = f"({_unsigned(source.dtype)}){value}"
-        if before:
-            value = f"{value} - {operand(before)}"
-        factors = (element(op, position, index[2]) for position in (1, 2))
-        value = f"{function}({value}, {', '.join(factors)})"
-        if after:
-            value = f"tosa_add({value}, {operand(after)})"
-        if result.dtype is not DType.INT32:
-            value = f"tosa_clamp({value}, {operand(least)}, {operand(most)})"
-        text = f"({_unsigned(result.dtype)}){value}" if unsigned_out else value
-        return [f"output[{index[0]}] = ({c_type(result.dtype)}){text};"]
-
-    walk = Walk(row_major(source.shape))
-    return Kernel(pointers(op, 0, 1, 2), tuple(nest(source.shape, [walk, walk, channel], statement)))
+    if before:
+        value = f"{value} - {operand(before)}"
+    value = f"{function}({value}, {', '.join(factors)})"
+    if after:
+        value = f"tosa_add({value}, {operand(after)})"
+    if result.dtype is not DType.INT32:
+        value = f"tosa_clamp({value}, {operand(least)}, {operand(most)})"
+    return f"({c_type(result.dtype)}){f'({_unsigned(result.dtype)}){value}' if unsigned_out else value}"
 
 
-ELEMENTWISE = (*_EXPRESSIONS, *_FUNCTIONS)
+def _unsigned(dtype: DType) -> str:
+    return f"uint{dtype.bits}_t"

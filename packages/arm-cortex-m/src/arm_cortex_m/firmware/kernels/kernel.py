@@ -14,6 +14,9 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 
 from ..c_text import c_type, operand
 
+#: An attribute of what stands for several operators: their names.
+OPERATORS = "operators"
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -132,7 +135,7 @@ class Functions:
 
 def _described(op: Op) -> str:
     operands = ", ".join(_type(tensor) for tensor in op.inputs if not tensor.is_constant or tensor.size > 1)
-    return f"{op.name} of {operands} to {_type(op.output)}."
+    return f"{op.attrs.get(OPERATORS, op.name)} of {operands} to {_type(op.output)}."
 
 
 def _type(tensor: Tensor) -> str:

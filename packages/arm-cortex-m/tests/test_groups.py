@@ -1,0 +1,80 @@
+"""Operators of one number at a time in one loop: which of them, and the reference model's results, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+
+from arm_cortex_m.firmware import on_host
+from arm_cortex_m.firmware.processor_steps import model_of_graph
+from arm_tosa_core.tosa import reference_model
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Tensor
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
+from build_tools import require
+
+SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16")
+I8, I16, I32 = DType.INT8, DType.INT16, DType.INT32
+SHAPE = (3, 4, 5)
+RNG = np.random.default_rng(0)
+
+
+def _scaled(graph: Graph, x: Tensor, dtype: DType, multipliers: list[int], shift: int) -> Tensor:
+    kinds = {I16: np.int16, I32: np.int32}
+    factors = [graph.constant(np.array(multipliers, np.int32), I32)]
+    factors.append(graph.constant(np.full(len(multipliers), shift, np.int8), I8))
+    zeros = [graph.constant(np.zeros(1, kinds[each]), each) for each in (x.dtype, dtype)]
+    attrs = {"output_dtype": dtype, "scale32": True, "per_channel": len(multipliers) > 1}
+    return graph.append("RESCALE", [x, *factors, *zeros], attrs).output
+
+
+def a_sum(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
+    both = [_scaled(graph, each, I32, [2**30 + 12345 * each.size], 18) for each in (x, y)]
+    return [_scaled(graph, graph.append("ADD", both, {}).output, I16, [3 * 2**29 + i for i in range(5)], 43)]
+
+
+def interpolations(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
+    """Two tables of one number, as softmax and sigmoid of 16 bits have them, and a constant for each channel."""
+    tables = [graph.constant(RNG.integers(-(2**14), 2**14, 513).astype(np.int16), I16) for _ in "ab"]
+    first, second = (graph.append("TABLE", [x, table], {}).output for table in tables)
+    channels = graph.constant(RNG.integers(-(2**20), 2**20, (1, 1, 5)).astype(np.int32), I32)
+    more = graph.append("SUB", [graph.append("MAXIMUM", [first, channels], {}).output, second], {}).output
+    return [_scaled(graph, more, I16, [2**30], 38)]
+
+
+def read_elsewhere(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
+    """The first result is one of the graph's, the second has another shape."""
+    up, small = _scaled(graph, x, I32, [2**30], 30), _scaled(graph, y, I32, [2**30], 20)
+    return [up, graph.append("ADD", [up, small], {}).output]
+
+
+def many(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
+    out = _scaled(graph, x, I32, [2**30], 30)
+    for number in range(39):
+        name = ("SUB", "MAXIMUM", "ADD")[number % 3]
+        out = graph.append(name, [out, graph.constant(np.full((1, 1, 1), 7 * number, np.int32), I32)], {}).output
+    return [out]
+
+
+ROWS: Mapping[str, tuple[Callable[[Graph, Tensor, Tensor], list[Tensor]], list[int]]] = {
+    "a sum": (a_sum, [1, 3]),  # what has one number for all channels is computed once
+    "interpolations": (interpolations, [5]),
+    "read elsewhere": (read_elsewhere, [1, 1, 1]),
+    "many": (many, [8, 32]),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_one_loop_computes_several(name: str) -> None:
+    require("gcc")
+    build, sizes = ROWS[name]
+    graph = Graph()
+    graph.outputs += build(graph, graph.input("x", SHAPE, I16), graph.input("y", (3, 4, 1), I16))
+    tosa = serialize(graph, SPEC)
+    assert [len(step.ops) for step in model_of_graph(graph, "cortex-m55").operators] == sizes
+    inputs = [RNG.integers(-(2**15), 2**15, tensor.shape).astype(np.int16) for tensor in graph.inputs]
+    for wanted, got in zip(reference_model.run(tosa, inputs), on_host.run(tosa, inputs), strict=True):
+        assert np.array_equal(wanted, got)
