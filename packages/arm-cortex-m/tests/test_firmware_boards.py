@@ -45,8 +45,11 @@ def test_a_wrong_board_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("tosa-int", "host", "target 'tosa-int' makes no firmware; those of Ethos-U and Cortex-M do"),
     ],
 )
-def test_a_board_that_does_not_fit_is_refused_before_a_model_is_read(target: str, board: str, reason: str) -> None:
-    words = ["deploy", "missing.py:net", "--target", target, "--board", board, "-o", "firmware"]
+def test_a_board_that_does_not_fit_is_refused_before_a_model_is_read(
+    target: str, board: str, reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.py").touch()
+    words = ["deploy", f"{tmp_path / 'empty.py'}:net", "--target", target, "--board", board, "-o", "firmware"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 1 and reason in done.stderr
 

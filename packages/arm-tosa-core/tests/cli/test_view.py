@@ -20,7 +20,8 @@ def test_what_is_not_installed_is_named(folder: Path, monkeypatch: pytest.Monkey
     assert "Model Explorer is not installed. It lives in an environment of its own: python3 -m venv explorer" in said
     assert "explorer/bin/python -m pip install ai-edge-model-explorer vgf-adapter-model-explorer" in said
     assert "cannot read missing.pte" in error("view", "missing.pte")
-    assert "the suffix must be .tosa, .vgf or .pte" in error("view", "x.onnx")
+    (folder / "x.onnx").touch()
+    assert "the suffix must be .tosa, .vgf or .pte. Compile a model first" in error("view", "x.onnx")
 
 
 def test_an_adapter_that_its_python_lacks_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
