@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from arm_tosa_core.advice import advise as trials
 from arm_tosa_core.advice.advise import LEAST, LINES, Advice, Advised, advise
+from arm_tosa_core.advice.candidate import Candidate
 from arm_tosa_core.cli.main import app
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.chip import Chip
@@ -188,3 +189,17 @@ def test_no_advice_says_why(tried: list[float | None], text: str) -> None:
     """Whether nothing was tried, or nothing helped."""
     rows = [Advice("more", "", (), "", 1.0, "", 1000, cycles) for cycles in tried]
     assert f"{Advised(tried=rows)}" == text
+
+
+def test_a_large_group_leaves_trials_to_others() -> None:
+    def row(name: str, group: str, share: float) -> tuple[float, Candidate]:
+        return share, Candidate(name, lambda request: request, group=group)
+
+    rows = [
+        row("m1", "memory", 1),
+        row("m2", "memory", 1),
+        row("m3", "memory", 1),
+        row("a", "", 0.9),
+        row("b", "", 0.1),
+    ]
+    assert [candidate.change for _, candidate in trials.in_turns(rows)] == ["m1", "a", "b", "m2", "m3"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -175,8 +176,8 @@ def try_changes(
 ) -> Advised:
     """Tries what may make a compiled program faster.
 
-    Each candidate is compiled as the program was, and kept in the cache of results. Those about the most cycles are
-    tried first, and no more than ``TRIALS``: what is told depends on the program alone, not on the time that it took.
+    Each candidate is compiled as the program was, and kept in the cache of results. One of each group is tried first,
+    and of these the ones about the most cycles; no more than ``TRIALS`` in all: what is told depends on the program alone, not on the time that it took.
 
     Args:
         lowered, quantized: what became of the request, and of its program in between.
@@ -190,7 +191,7 @@ def try_changes(
         return Advised(has_cycles=False)
     known = [*_of_target(target, request, report), *candidates_of_network(request, report)]
     shares = [(candidate.share(report), candidate) for candidate in known if candidate.group not in request.fixed]
-    worth = [row for row in sorted(shares, key=lambda row: -row[0]) if row[0] >= LEAST]
+    worth = in_turns([row for row in sorted(shares, key=lambda row: -row[0]) if row[0] >= LEAST])
     tried: list[tuple[Candidate, Advice, Figures | None]] = []
     for share, candidate in worth[:TRIALS]:
         tried.append((candidate, *_tried(candidate, share, request, before, quantized)))
@@ -200,6 +201,17 @@ def try_changes(
         if advice.saving >= LEAST:
             told.setdefault(candidate.group or candidate.change, advice)
     return Advised(list(told.values())[:LINES], [advice for _, advice, _ in tried], len(worth[TRIALS:]))
+
+
+def in_turns(rows: Sequence[tuple[float, Candidate]]) -> list[tuple[float, Candidate]]:
+    """The rows, the first of each group before the second of any: a large group leaves trials to the others."""
+    places: Counter[str] = Counter()
+    turns = []
+    for row in rows:
+        group = row[1].group
+        turns.append(places[group] if group else 0)
+        places[group] += 1
+    return [row for _, row in sorted(zip(turns, rows, strict=True), key=lambda pair: pair[0])]
 
 
 def _sram(figures: Figures | None) -> int:
