@@ -177,7 +177,8 @@ def try_changes(
     """Tries what may make a compiled program faster.
 
     Each candidate is compiled as the program was, and kept in the cache of results. One of each group is tried first,
-    and of these the ones about the most cycles; no more than ``TRIALS`` in all: what is told depends on the program alone, not on the time that it took.
+    and of these the ones about the most cycles; no more than ``TRIALS`` in all: what is told depends on the program
+    alone, not on the time that it took.
 
     Args:
         lowered, quantized: what became of the request, and of its program in between.
