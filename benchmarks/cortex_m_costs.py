@@ -13,13 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -27,7 +26,7 @@ import torch
 from scipy.optimize import nnls
 
 from arm_cortex_m.cores import CORES
-from arm_cortex_m.firmware.formats.sources import model_files, processor_files, sources
+from arm_cortex_m.firmware.formats.sources import sources
 from arm_cortex_m.firmware.model import Model
 from arm_cortex_m.firmware.processor_steps import model_of_graph
 from arm_cortex_m.firmware.step_counts import form_and_counts
@@ -37,9 +36,6 @@ from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.testing.harness import exported
 from arm_tosa_core.tosa.loader import load
 from benchmarks.results import ROOT, Run, add_results_option, record
-
-if TYPE_CHECKING:
-    from kernel_program import Machine
 
 BENCHMARK = "cortex_m_costs"
 FILE = ROOT / "packages/arm-cortex-m/src/arm_cortex_m/firmware/step_costs.json"
@@ -120,7 +116,7 @@ int main(void) {{
 
 def measure(model: Model, core: str) -> list[int]:
     """Instructions of each step, to within 40, with the compiler's options that firmware is built with."""
-    from kernel_program import MACHINES, build, run
+    from kernel_program import MACHINES, build, objects_of, run
 
     model = replace(model, loops=())  # each step by itself
     ports = [*model.inputs, *model.outputs]
@@ -140,25 +136,13 @@ def measure(model: Model, core: str) -> list[int]:
         for path, text in {**sources([model], None), "main.c": main}.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(_with_ticks(text) if path == "models/graph.c" else text)
-        objects = built_objects(folder, model, MACHINES[core])
+        objects = objects_of(folder, model, MACHINES[core])
         build(folder, ["-I.", "-Icommon", "-Iprocessor", "-Os", "main.c", *objects], MACHINES[core])
         status, text = run(folder, MACHINES[core], ["-icount", "shift=0"])
     assert status == 0, text[:2000]
     unit, *counts = map(int, text.split())
     assert len(counts) == len(model.steps)
     return [round(count * 2_000_000 / unit) for count in counts]
-
-
-def built_objects(folder: Path, model: Model, machine: Machine) -> list[str]:
-    """Objects of a model whose sources are in the folder, with the compiler's options that firmware is built with."""
-    placed = '-DMODEL_FLASH=__attribute__((section(".rodata.model"),aligned(16)))'
-    out = []
-    for level, files in (("-O2", processor_files([model])), ("-Os", model_files(model))):
-        options = [*machine.flags, level, placed, "-I.", "-Icommon", "-Iprocessor", "-c", *files]
-        if files:
-            subprocess.run(["arm-none-eabi-gcc", "-mthumb", *options], cwd=folder, check=True)
-        out += [f"{Path(file).stem}.o" for file in files]
-    return out
 
 
 def _with_ticks(text: str) -> str:

@@ -26,7 +26,6 @@ from arm_tosa_core.exir.compile_spec import TargetCompileSpec
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.testing.harness import exported
 from arm_tosa_core.tosa.loader import load
-from benchmarks.cortex_m_costs import built_objects
 from benchmarks.cortex_m_kernels import CORES, compiled
 from benchmarks.cortex_m_networks import LSTMS, Lstm
 from benchmarks.results import ROOT, Measurement, Run, add_results_option, record
@@ -119,7 +118,7 @@ def measure(core: str, tosa: bytes, layer: Lstm, cmsis_nn: Path, objects: Sequen
     Args:
         objects: CMSIS-NN's, compiled for the core.
     """
-    from kernel_program import MACHINES, build, run
+    from kernel_program import MACHINES, build, objects_of, run
 
     model = model_of_graph(load(tosa), core)
     rng = np.random.default_rng(0)
@@ -137,7 +136,7 @@ def measure(core: str, tosa: bytes, layer: Lstm, cmsis_nn: Path, objects: Sequen
         for path, text in {**sources([model], None), "main.c": main}.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
-        ours = built_objects(folder, model, MACHINES[core])
+        ours = objects_of(folder, model, MACHINES[core])
         include = ["-I", str(cmsis_nn / "Include"), "-I.", "-Icommon", "-Iprocessor"]
         build(folder, [*include, "main.c", *ours, *objects], MACHINES[core])
         status, text = run(folder, MACHINES[core], ["-icount", "shift=0"])

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from arm_cortex_m.firmware.c_text import FOLDER
-from arm_cortex_m.firmware.formats.sources import with_sources
+from arm_cortex_m.firmware.formats.sources import model_files, processor_files, with_sources
+from arm_cortex_m.firmware.model import Model
 from arm_cortex_m.kernels import FILES, Call
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 
@@ -193,6 +194,18 @@ def build(folder: Path, words: Sequence[str], machine: Machine) -> None:
     board = [str(FOLDER / "shared" / "cortex-m" / name) for name in ("start.c", "semihosting.c")]
     link = ["-nostartfiles", "--specs=nano.specs", "--specs=nosys.specs", "-Tmemory.ld", "-Wl,--gc-sections"]
     _done(["arm-none-eabi-gcc", "-mthumb", *machine.flags, *_INCLUDE, *link, "-o", "program", *words, *board], folder)
+
+
+def objects_of(folder: Path, model: Model, machine: Machine) -> list[str]:
+    """Objects of a model whose sources are in the folder, with the compiler's options that firmware is built with."""
+    placed = '-DMODEL_FLASH=__attribute__((section(".rodata.model"),aligned(16)))'
+    out = []
+    for level, files in (("-O2", processor_files([model])), ("-Os", model_files(model))):
+        options = [*machine.flags, level, placed, "-I.", "-Icommon", "-Iprocessor", "-c", *files]
+        if files:
+            _done(["arm-none-eabi-gcc", "-mthumb", *options], folder)
+        out += [f"{Path(file).stem}.o" for file in files]
+    return out
 
 
 def run(folder: Path, machine: Machine, options: Sequence[str] = ()) -> tuple[int, str]:
