@@ -1,6 +1,6 @@
 """Vela's cycles of networks without each rewrite that is there for speed, or with each that is for other families.
 
-    python -m benchmarks.gains
+    python -m benchmarks.gains                   # trained networks need the packages of benchmarks/real
     python -m benchmarks.gains --networks mobilenet_v2 crepe_tiny --targets ethos-u55-128
 
 Each network is quantized with one sample and lowered once for each family of targets; its graphs are legalized as they
@@ -28,8 +28,10 @@ from benchmarks.lowered_graphs import legal, lowering, trained
 from benchmarks.registry import NETWORKS
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record
 
-#: Networks of tests/models; large ones that others stand for are left out.
-CASES = tuple(name for name in NETWORKS if name not in ("resnet50", "bert_tiny_states", "qwen", "gemma", "phi"))
+#: Networks of tests/models, without large ones that others stand for, and trained ones of other kinds.
+_LEFT_OUT = ("resnet50", "bert_tiny_states", "qwen", "gemma", "phi")
+_TRAINED = ("mtcnn_onet", "crepe_tiny", "basic_pitch", "speech_quality_p808", "silero_vad", "text_direction")
+CASES = (*(name for name in NETWORKS if name not in _LEFT_OUT), *_TRAINED)
 TARGETS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 #: Of what a rewrite may make a network slower.
 TOLERANCE = 0.0025

@@ -57,7 +57,7 @@ STEPS = (
             for budget in ("", f" --budget {size}")
         ],
     ),
-    Step("gains", ["gains --networks {each}"], "benchmarks.gains:CASES"),
+    Step("gains", ["gains --networks {each}"], "benchmarks.gains:CASES", needs=["packages"]),
     Step("ethosu_schedules", ["ethosu_schedules"]),
     Step("flow", ["flow"]),
     Step("llm_large", ["llm.large"]),
