@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from arm_tosa_core.llm import compile_llm
+from arm_tosa_core import compile_llm
 from small_llama import byte_tokenizer, train, untrained
 
 CONTEXT = 128
