@@ -187,6 +187,7 @@ def test_a_model_is_compiled_with_a_page(folder: Path) -> None:
 
 def test_a_page_that_cannot_be_written_is_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "none.py").touch()
     compile_ = ("compile", "none.py:make", "--target", "tosa", "-o", "net.pte", "--report")
     assert "the suffix must be .html" in error(*compile_, "net.pdf")
     assert "there is no folder" in error(*compile_, "none/net.html")

@@ -198,6 +198,7 @@ def test_a_program_does_not_choose_the_folder_that_is_read(
     (elsewhere / "delegate_0").mkdir(parents=True)
     (elsewhere / "delegate_0" / "acme.tosa").write_bytes(tosa())
     (folder / "beside").mkdir()
+    (folder / "beside" / "net.pte").touch()
     (folder / "beside" / "link").symlink_to(elsewhere)
     program(monkeypatch, [b"no graph"], artifacts=str(elsewhere) if path == "absolute" else path)
     result = run("beside/net.pte", "--json")
