@@ -100,7 +100,8 @@ class _Sequence(torch.nn.Module):
         self.lstm = torch.nn.LSTM(layer.features, layer.hidden, batch_first=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.lstm(x)[0]  # type: ignore[no-any-return]
+        result: torch.Tensor = self.lstm(x)[0]
+        return result
 
 
 def graph_of(layer: Lstm, core: str) -> bytes:

@@ -12,11 +12,7 @@ def with_block(document: str, name: str, text: str) -> str:
     Raises:
         ValueError: the document lacks a mark, or has it twice.
     """
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    if document.count(begin) != 1 or document.count(end) != 1 or document.index(begin) > document.index(end):
-        raise ValueError(f"the document needs the lines {begin} and {end}, each once and in this order")
-    head, rest = document.split(begin)
-    return f"{head}{begin}\n\n{text.strip()}\n\n{end}{rest.split(end)[1]}"
+    return _between(document, f"<!-- {name}: begin -->", f"<!-- {name}: end -->", f"\n\n{text.strip()}\n\n")
 
 
 def with_span(document: str, name: str, text: str) -> str:
@@ -25,7 +21,10 @@ def with_span(document: str, name: str, text: str) -> str:
     Raises:
         ValueError: the document lacks a mark, or has it twice.
     """
-    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    return _between(document, f"<!-- {name} -->", f"<!-- /{name} -->", text)
+
+
+def _between(document: str, begin: str, end: str, text: str) -> str:
     if document.count(begin) != 1 or document.count(end) != 1 or document.index(begin) > document.index(end):
         raise ValueError(f"the document needs the marks {begin} and {end}, each once and in this order")
     head, rest = document.split(begin)

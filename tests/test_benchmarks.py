@@ -130,7 +130,7 @@ def test_pairs_of_different_days_are_marked() -> None:
 def test_block_needs_its_marks() -> None:
     text = "a\n<!-- x: begin -->\nold\n<!-- x: end -->\nb\n"
     assert with_block(text, "x", "new") == "a\n<!-- x: begin -->\n\nnew\n\n<!-- x: end -->\nb\n"
-    with pytest.raises(ValueError, match="needs the lines <!-- y: begin -->"):
+    with pytest.raises(ValueError, match="needs the marks <!-- y: begin -->"):
         with_block(text, "y", "new")
 
 
