@@ -91,10 +91,10 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
 def nightly(session: nox.Session) -> None:
     """Every test, 5,000 random programs, and the other long sessions, one after the other: hours.
 
-    ``tests/results/nightly.json`` says for each session the commit, the day and the seconds of its last pass. Sessions
-    that passed on these sources are not run again; of the others, those that never passed come first, and then those
-    whose pass is the oldest: a night that ends early, and the one after it, together run everything. ``-- NAME...``
-    runs the sessions of these names, even if they have passed.
+    ``tests/results/nightly.json`` says for each session the commit, the day and the seconds of its last pass. A session
+    is not run again if nothing that it is there for (``tests/night.py``) has changed since; of the others, those that
+    never passed come first, and then those whose pass is the oldest: a night that ends early, and the one after it,
+    together run everything. ``-- NAME...`` runs the sessions of these names, even if they have passed.
     """
     sources = ("--", ".", ":!tests/results")
     changed, on, before = (
@@ -105,7 +105,7 @@ def nightly(session: nox.Session) -> None:
         session.error("commit first: what passes is recorded for a commit")
     history = {commit: place for place, commit in enumerate(before.split())}
     try:
-        wanted = night.chosen([*NIGHTLY], session.posargs) or night.due([*NIGHTLY], night.read(), on, history)
+        wanted = night.chosen([*NIGHTLY], session.posargs) or night.due([*NIGHTLY], night.read(), history)
     except ValueError as error:
         session.error(str(error))
     failed = []
