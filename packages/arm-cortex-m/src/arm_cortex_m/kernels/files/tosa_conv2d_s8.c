@@ -10,10 +10,32 @@
 
 #if defined(TOSA_HELIUM)
 
-/* Some rows, and all output channels: four channels and three rows at a time. The last four channels, and the last
-   three rows, may be partly those before: what is computed twice is the same. */
-static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const int8_t *first_row, size_t count,
-                     int8_t *output) {
+/* One row, and all output channels: four channels at a time, the last of which may be partly those before. */
+static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const int8_t *row, int8_t *output) {
+    const struct tosa_rescale rescale = conv->rescale;
+    const size_t channels = (size_t)conv->out_channels;
+    const uint32_t last = (uint32_t)channels - 1u;
+    const uint32_t second = last < 1u ? 0u : depth, third = (last < 2u ? last : 2u) * depth;
+    const uint32_t fourth = (last < 3u ? last : 3u) * depth;
+    const mve_pred16_t some = vctp32q((uint32_t)channels);
+
+    for (size_t done = 0; done < channels; done += 4u) {
+        const size_t channel = done + 4u <= channels || channels < 4u ? done : channels - 4u;
+        const int8_t *const weights = &conv->weights[channel * depth];
+        int32x4_t sums =
+            tosa_products_4_x_1(weights, &weights[second], &weights[third], &weights[fourth], row, depth);
+
+        sums = vaddq_s32(sums, vldrwq_z_s32(&rescale.biases[channel], some));
+        sums = tosa_rescaled4(&rescale, sums, vldrwq_z_s32(&rescale.multipliers[channel], some),
+                              vldrbq_z_s32(&rescale.shifts[channel], some));
+        vstrbq_p_s32(&output[channel], sums, some);
+    }
+}
+
+/* At least three rows, and all output channels: four channels and three rows at a time. The last four channels, and the
+   last three rows, may be partly those before: what is computed twice is the same. */
+static void multiply3(const struct tosa_conv2d_s8 *conv, uint32_t depth, const int8_t *first_row, size_t count,
+                      int8_t *output) {
     const struct tosa_rescale *rescale = &conv->rescale;
     const size_t channels = (size_t)conv->out_channels;
     const mve_pred16_t some = vctp32q((uint32_t)channels);
@@ -31,15 +53,6 @@ static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const in
         const int8_t *const weights3 = &weights[(last < 3u ? last : 3u) * depth];
         size_t row = 0;
 
-        if (count < 3u) {
-            for (; row < count; row++) {
-                int32x4_t sums = tosa_products_4_x_1(weights0, weights1, weights2, weights3, &first_row[row * depth], depth);
-
-                sums = tosa_rescaled4(rescale, vaddq_s32(sums, biases), multipliers, shifts);
-                vstrbq_p_s32(&output[row * channels + channel], sums, some);
-            }
-            continue;
-        }
         for (;;) {
             const int8_t *const rows = &first_row[row * depth];
             int8_t *const to = &output[row * channels + channel];
@@ -67,6 +80,19 @@ static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const in
             }
             row = row + 6u <= count ? row + 3u : count - 3u;
         }
+    }
+}
+
+static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const int8_t *rows, size_t count,
+                     int8_t *output) {
+    if (count >= 3u) {
+        multiply3(conv, depth, rows, count, output);
+        return;
+    }
+    for (; count != 0u; count--) {
+        multiply1(conv, depth, rows, output);
+        rows += depth;
+        output += conv->out_channels;
     }
 }
 
@@ -169,18 +195,12 @@ static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const i
         const size_t left = channels - channel;
         const size_t some = left < 2u ? 1u : left < 4u ? 2u : 4u;
         const int8_t *weights = &conv->weights[channel * depth];
-        const int8_t *const next = &weights[some == 1u ? 0u : depth];
         int32_t sums[4] = {0, 0, 0, 0};
 
         if (some == 4u) {
             tosa_sum_four_channels(sums, row, weights, depth);
         } else {
-            for (size_t i = 0; i < whole; i += 4u) {
-                const uint32_t x = tosa_word(&row[i]);
-
-                sums[0] = tosa_four_products(x, tosa_word(&weights[i]), sums[0]);
-                sums[1] = tosa_four_products(x, tosa_word(&next[i]), sums[1]);
-            }
+            tosa_sum_two_channels(sums, row, weights, some == 1u ? 0u : depth, depth);
         }
         for (size_t i = 0; i < some; i++, channel++, weights += depth) {
             const int32_t sum = whole == depth ? sums[i] : tosa_four_products(rest, tosa_word(&weights[whole]), sums[i]);

@@ -129,5 +129,32 @@ static inline void tosa_sum_four_channels(int32_t sums[4], const int8_t *row, co
     sums[3] = sum3;
 }
 
+/* The same for two channels.
+
+   Args: `next`, from the weights of the first to those of the second. */
+static inline void tosa_sum_two_channels(int32_t sums[2], const int8_t *row, const int8_t *weights, uint32_t next,
+                                         uint32_t depth) {
+    const int8_t *const end = &row[depth & ~3u];
+    int32_t sum0 = 0, sum1 = 0;
+    uint32_t even, odd, word, halves;
+
+    if (row != end) {
+        __asm__ volatile("1:\n"
+                         "ldr %[odd], [%[row]], #4\n"
+                         "sxtb16 %[even], %[odd]\n"
+                         "sxtb16 %[odd], %[odd], ror #8\n"
+                         "ldr %[word], [%[weights], %[next]]\n" TOSA_CHANNEL_BY_FOUR("sum1")
+                         "ldr %[word], [%[weights]], #4\n" TOSA_CHANNEL_BY_FOUR("sum0")
+                         "cmp %[row], %[end]\n"
+                         "bne 1b\n"
+                         : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [row] "+r"(row), [weights] "+r"(weights),
+                           [even] "=&r"(even), [odd] "=&r"(odd), [word] "=&r"(word), [halves] "=&r"(halves)
+                         : [next] "r"(next), [end] "r"(end)
+                         : "cc", "memory");
+    }
+    sums[0] = sum0;
+    sums[1] = sum1;
+}
+
 #endif
 #endif
