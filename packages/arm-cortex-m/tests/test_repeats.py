@@ -59,6 +59,12 @@ def _numbers_of_each(graph: Graph, state: Tensor, x: Tensor, time: int) -> Tenso
     return _then(graph, "SUB", _turned(graph, _then(graph, "ADD", x, number)), state)
 
 
+def _a_number_of_each(graph: Graph, state: Tensor, x: Tensor, time: int) -> Tensor:
+    """One that stands in the text of a function."""
+    number = graph.constant(np.array([[-(2**31) if time == 7 else 9 * time - 90]]), I32)
+    return _turned(graph, _then(graph, "SUB", _then(graph, "MAXIMUM", x, number), state))
+
+
 def _tables(graph: Graph, state: Tensor, x: Tensor, time: int) -> Tensor:
     table = graph.constant(RNG.integers(-128, 128, 256).astype(np.int8), I8)
     return _then(graph, "TABLE", _then(graph, "BITWISE_XOR", state, x), table)
@@ -102,6 +108,7 @@ ROWS: Mapping[str, tuple[tuple[Graph, list[Tensor]], Callable[[Graph, list[Tenso
     "from the end": (recurrent(_in_one_place, I32, turned=True), the_last, 1, "input0[90u - 5u * i]"),
     "constant at first": (recurrent(_in_one_place, I32, constant=True), the_last, 1, "i < 19u"),
     "operands of each time": (recurrent(_numbers_of_each, I32), the_last, 1, "_operand2[i]"),
+    "numbers of each time": (recurrent(_a_number_of_each, I32), the_last, 1, "step3_numbers[i]"),
     "parameters of each time": (recurrent(_tables, I8), the_last, 1, "STEP4(table_)"),
 }
 

@@ -98,7 +98,7 @@ def _kind(step: Step) -> Hashable:
     if isinstance(step, Called):
         names = tuple(op.name for op in step.ops)
         return names, step.call.function, tuple(step.call.fields), tuple(step.constants), step.scratch, *values
-    return step.kernel, *values
+    return step.kernel.alike, *values
 
 
 def _rolled(model: Model, loop: Loop, uses: _Uses) -> Model | None:

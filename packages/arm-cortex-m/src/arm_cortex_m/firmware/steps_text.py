@@ -8,7 +8,7 @@ import numpy as np
 
 from .c_text import in_lines
 from .c_text import number as literal
-from .kernels.kernel import Functions
+from .kernels.kernel import Functions, Kernel, as_one
 from .memory import Arena
 from .model import Called, Job, Loop, Model, Operator, Step, Value
 from .repeats import step_operands, walk
@@ -71,6 +71,7 @@ class StepsText:
             elif number < loop.first + loop.period:
                 steps = [self.model.steps[time] for time in loop.each_time(number - loop.first)]
                 out += [*self._constants_of(number, steps), *self._operand_tables(number, steps)]
+                out += _numbers_of(number, steps)
         return "\n".join(out)
 
     def _step(self, number: int) -> list[str]:
@@ -78,7 +79,7 @@ class StepsText:
         if isinstance(step, Job):
             return self._job(number, step)
         head = f"/* Step {number + 1}, on the processor{_of(step)}. */"
-        return ["", head, *self._call(number, step, [self._place(value) for value in step_operands(step)])]
+        return ["", head, *self._call(number, [step], [self._place(value) for value in step_operands(step)])]
 
     def _loop(self, loop: Loop) -> list[str]:
         steps = f"Steps {loop.first + 1} to {loop.end}, on the processor: {loop.period} that come {loop.times} times"
@@ -91,22 +92,26 @@ class StepsText:
                 lines.append(f"    /* {_names(step)}. */")
             operands = zip(*map(step_operands, each), strict=True)
             texts = [self._moving(number, position, values) for position, values in enumerate(operands)]
-            several = isinstance(step, Called) and len(set(self._fields(each))) > 1
-            lines += [f"    {line}" for line in self._call(number, step, texts, "[i]" if several else "")]
+            lines += [f"    {line}" for line in self._call(number, each, texts)]
         return [*lines, "}"]
 
-    def _call(self, number: int, step: Called | Operator, operands: list[str], which: str = "") -> list[str]:
-        """A call with these C expressions, of the result and of the operands.
+    def _call(self, number: int, steps: Sequence[Step], operands: list[str]) -> list[str]:
+        """A call of a step with these C expressions, of the result and of the operands.
 
         Args:
-            which: of several parameters.
+            steps: that step, or those that a loop runs in its place, by i.
         """
+        step = steps[0]
+        assert not isinstance(step, Job), "one is called by another function"
         if isinstance(step, Called):
+            which = "[i]" if len(set(self._fields(steps))) > 1 else ""
             scratch = [f"&model->arena[{self.arena.scratch(step)}u]"] if step.scratch else []
             return [f"{step.call.function}({', '.join([f'&step{number + 1}{which}', *operands, *scratch])});"]
         result, *others = operands
-        call = self.functions.call(step.op, step.kernel, dict(zip(step.inputs, others, strict=True)), result)
-        return _checked(call) if step.kernel.may_fail else [f"{call};"]
+        kernel, rows = _as_one(steps)
+        numbers = f"{_numbers(number)}[i]" if rows[0] else ""
+        call = self.functions.call(step.op, kernel, dict(zip(step.inputs, others, strict=True)), result, numbers)
+        return _checked(call) if kernel.may_fail else [f"{call};"]
 
     def _job(self, number: int, job: Job) -> list[str]:
         index, at = self.model.jobs.index(job), self.arena.scratch(job)
@@ -190,6 +195,23 @@ class StepsText:
                 name = f"static const {values[0].dtype} *const {_table(number, position)}[{len(values)}]"
                 out.append(f"{name} = {{\n{rows}\n}};\n")
         return out
+
+
+def _as_one(steps: Sequence[Step]) -> tuple[Kernel, list[list[str]]]:
+    return as_one([step.kernel for step in steps if isinstance(step, Operator)])
+
+
+def _numbers_of(number: int, steps: Sequence[Step]) -> list[str]:
+    """The numbers of a kernel in a loop, others each time."""
+    rows = _as_one(steps)[1] if isinstance(steps[0], Operator) else [[]]
+    if not rows[0]:
+        return []
+    lines = "\n".join(f"    {{{', '.join(row)}}}," for row in rows)
+    return [f"static const int32_t {_numbers(number)}[{len(rows)}][{len(rows[0])}] = {{\n{lines}\n}};\n"]
+
+
+def _numbers(number: int) -> str:
+    return f"step{number + 1}_numbers"
 
 
 def _columns(fields: Sequence[tuple[tuple[str, str], ...]]) -> list[tuple[str, ...]]:

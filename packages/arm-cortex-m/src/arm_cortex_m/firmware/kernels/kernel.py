@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -16,6 +18,8 @@ from ..c_text import c_type, operand
 
 #: An attribute of what stands for several operators: their names.
 OPERATORS = "operators"
+#: In the text of a kernel, a number that one of an array of int32 can take the place of: a C int.
+_NUMBER = re.compile(r"\(-\d+\)|(?<![\w.])\d+(?![\w.])|\bINT32_MIN\b")
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,38 @@ class Kernel:
     reads: tuple[int, ...]
     body: tuple[str, ...]
     may_fail: bool = False
+
+    @cached_property
+    def alike(self) -> Hashable:
+        """Equal for kernels that differ in numbers of their text alone."""
+        return self.reads, self.may_fail, tuple(_NUMBER.sub(_without, line) for line in self.body)
+
+
+def _without(number: re.Match[str]) -> str:
+    text = number[0].strip("()")
+    return "0" if text == "INT32_MIN" or abs(int(text)) < 2**31 else text
+
+
+def as_one(kernels: Sequence[Kernel]) -> tuple[Kernel, list[list[str]]]:
+    """One in the place of several that are ``alike``: its text reads those numbers that differ from ``numbers``.
+
+    Returns:
+        It, and for each of the several what its ``numbers`` are.
+    """
+    columns = list(zip(*(_NUMBER.findall("\n".join(kernel.body)) for kernel in kernels), strict=True))
+    differ: dict[tuple[str, ...], int] = {}
+    for column in columns:
+        if len(set(column)) > 1:
+            differ.setdefault(column, len(differ))
+    left = iter(columns)
+
+    def read(number: re.Match[str]) -> str:
+        place = differ.get(next(left))
+        return number[0] if place is None else f"numbers[{place}]"
+
+    body = tuple(_NUMBER.sub(read, line) for line in kernels[0].body)
+    rows = [[column[which].strip("()") for column in differ] for which in range(len(kernels))]
+    return replace(kernels[0], body=body), rows
 
 
 def element(op: Op, position: int, index: str) -> str:
@@ -110,15 +146,17 @@ class Functions:
         """All functions, in the order of their first use."""
         return "\n".join(self._texts)
 
-    def call(self, op: Op, kernel: Kernel, operands: Mapping[int, str], result: str) -> str:
+    def call(self, op: Op, kernel: Kernel, operands: Mapping[int, str], result: str, numbers: str = "") -> str:
         """A call of an operator's function, without a semicolon.
 
         Args:
             operands: C expressions, by position, for those that the kernel reads.
+            numbers: that of its ``numbers``, if it is one that ``as_one`` has made and reads some.
         """
         parameters = ", ".join(
             [f"{c_type(op.output.dtype)} *output"]
             + [f"const {c_type(op.inputs[position].dtype)} *input{position}" for position in kernel.reads]
+            + (["const int32_t *numbers"] if numbers else [])
         )
         body = "\n".join(f"    {line}".rstrip() for line in kernel.body)
         key = parameters, body
@@ -130,7 +168,8 @@ class Functions:
             self._texts.append(
                 f"/* {_described(op)} */\nTOSA_KERNEL static {kind} {name}({parameters}) {{\n{body}\n}}\n"
             )
-        return f"{self._names[key]}({', '.join([result, *(operands[position] for position in kernel.reads)])})"
+        arguments = [result, *(operands[position] for position in kernel.reads), *([numbers] if numbers else [])]
+        return f"{self._names[key]}({', '.join(arguments)})"
 
 
 def _described(op: Op) -> str:
