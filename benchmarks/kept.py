@@ -3,7 +3,8 @@
     python -m benchmarks.kept --networks mtcnn_rnet silero_vad  # with the packages of benchmarks/real
 
 Each case has a process of its own, on one thread. The figure is how many decisions are float's; the samples
-that judge are those of ``benchmarks.real``.
+that judge are those of ``benchmarks.real``. The program that comes out runs on the functional model, for as many of
+them as a minute allows.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ import argparse
 from collections.abc import Iterator
 
 from benchmarks.processes import run_case
-from benchmarks.real.registry import NETWORKS
+from benchmarks.real.registry import JUDGES, NETWORKS
 from benchmarks.results import Measurement, Run, add_results_option, progress, record
 
 
 def main() -> None:
     """Measures what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", choices=list(NETWORKS), default=list(NETWORKS))
+    networks = list(NETWORKS | JUDGES)
+    parser.add_argument("--networks", nargs="+", choices=networks, default=networks)
     parser.add_argument("--targets", nargs="+", default=["ethos-u55-128", "ethos-u85-256"])
     parser.add_argument("--keep", default="0.99", help="the part of float's decisions (default: 0.99)")
     parser.add_argument("--minutes", default="20", help="of CPU time (default: 20)")

@@ -29,11 +29,11 @@ class Vad(nn.Module):
         return self.final_conv(h.unsqueeze(-1).relu()).sigmoid().squeeze(-1), h, c
 
 
-def frames(sound: torch.Tensor) -> list[tuple[torch.Tensor, ...]]:
+def frames(sound: torch.Tensor, frame: int = FRAME, before: int = BEFORE) -> list[tuple[torch.Tensor, ...]]:
     """Calls of the network, 32 ms of sound each, with the state at rest."""
-    padded = pad(sound, (BEFORE, 0))
-    starts = range(0, len(sound) - FRAME + 1, FRAME)
+    padded = pad(sound, (before, 0))
+    starts = range(0, len(sound) - frame + 1, frame)
     return [
-        (padded[start : start + BEFORE + FRAME][None].clone(), torch.zeros(1, 128), torch.zeros(1, 128))
+        (padded[start : start + before + frame][None].clone(), torch.zeros(1, 128), torch.zeros(1, 128))
         for start in starts
     ]

@@ -90,7 +90,7 @@ class _Case:
             graphs = sorted({path.read_bytes() for path in Path(dump).rglob("*.tosa")})
         yield vela(graphs, target)
         if buffer:
-            yield self._on_model(buffer, quantized)
+            yield on_model(self.network, buffer, quantized)
 
     @contextmanager
     def _stopped_in(self, step: str) -> Iterator[None]:
@@ -128,31 +128,33 @@ class _Case:
         found = left_outside(edge.exported_program().graph)
         return b"", {"delegates": found["delegates"], "left": found["left"]}
 
-    def _on_model(self, buffer: bytes, quantized: Any) -> dict[str, Any]:
-        """The program on the functional model, beside the quantized graph, for as many samples as time allows."""
-        import executorch.kernels.quantized  # noqa: F401
-        from executorch.runtime import Runtime
 
-        import arm_runtime  # its delegate registers itself
+def on_model(network: Network, buffer: bytes, quantized: Any, seconds: float = _ON_MODEL_S) -> dict[str, Any]:
+    """The program on the functional model, beside the quantized graph, for as many samples as time allows."""
+    import executorch.kernels.quantized  # noqa: F401
+    from executorch.runtime import Runtime
 
-        del arm_runtime
-        method = Runtime.get().load_program(buffer).load_method("forward")
-        held_out, start = self.network.held_out, time.monotonic()
+    import arm_runtime  # its delegate registers itself
 
-        def call(*args: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            # Row-major, as the program takes them: the runtime reads memory as it lies.
-            return tuple(x.clone() for x in method.execute([x.contiguous() for x in args]))
+    del arm_runtime
+    method = Runtime.get().load_program(buffer).load_method("forward")
+    held_out, start = network.held_out, time.monotonic()
 
-        run(self.network, call, held_out[:1])
-        count = min(len(held_out), max(4, int(_ON_MODEL_S / (time.monotonic() - start))))
-        part = Network(self.network.module, (), held_out[:count], self.network.metric, self.network.states)
-        exact, eager, made = (run(part, who) for who in (self.network.module, quantized, call))
-        return {
-            "model_samples": count,
-            "model_db": decibels(exact, made),
-            "model_eager_db": decibels(exact, eager),
-            "model_agree": part.metric(exact, made)["agree"],
-        }
+    def call(*args: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        # Row-major, as the program takes them: the runtime reads memory as it lies.
+        return tuple(x.clone() for x in method.execute([x.contiguous() for x in args]))
+
+    run(network, call, held_out[:1])
+    count = min(len(held_out), max(4, int(seconds / (time.monotonic() - start))))
+    part = Network(network.module, (), held_out[:count], network.metric, network.states)
+    exact, eager, made = (run(part, who) for who in (network.module, quantized, call))
+    return {
+        "model_samples": count,
+        "model_db": decibels(exact, made),
+        "model_eager_db": decibels(exact, eager),
+        "model_agree": part.metric(exact, made)["agree"],
+        "model_eager_agree": part.metric(exact, eager)["agree"],
+    }
 
 
 def rolled(network: Network, samples: Sequence[Call]) -> Sequence[Call]:

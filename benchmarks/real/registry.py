@@ -10,7 +10,9 @@ from benchmarks.real.networks import (
     crepe,
     demosaic,
     detectors,
+    digits,
     efficientnet,
+    faces,
     magika,
     mtcnn,
     ocr,
@@ -18,6 +20,7 @@ from benchmarks.real.networks import (
     resemblyzer,
     silero,
     speech,
+    tumours,
 )
 
 #: Defaults are chosen on these, all of them: a change that helps the mean and harms none.
@@ -49,3 +52,16 @@ HELD_OUT: dict[str, Origin] = {
     "magika": magika.ORIGIN,
 }
 NETWORKS = CHOSEN_ON | HELD_OUT
+#: These judge ``quantize_to_keep`` (``benchmarks.kept``) beside the others, and nothing else.
+JUDGES: dict[str, Origin] = {
+    "silero_vad_8k": silero.HALF_RATE,
+    "speech_signal": speech.SIGNAL,
+    "speech_background": speech.BACKGROUND,
+    "demosaic_xtrans": demosaic.XTRANS,
+    "digits_cnn": digits.CNN,
+    "digits_depthwise": digits.DEPTHWISE,
+    "digits_transformer": digits.TRANSFORMER,
+    "digits_lstm": digits.LSTM,
+    "faces": faces.ORIGIN,
+    "tumours": tumours.ORIGIN,
+}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import nn
@@ -14,7 +15,19 @@ from benchmarks.real.pictures import crops, tensor
 
 _CALIBRATION = ["chelsea", "coffee", "lion", "china"]
 _HELD_OUT = ["astronaut", "zidane", "quokka", "groot", "tower", "bus"]
-_SIZE, _WIDTH, _DEPTH = 128, 64, 15
+_WIDTH, _DEPTH, _XTRANS_DEPTH = 64, 15, 11
+_BAYER = ("gr", "bg")
+_XTRANS = ("gbggrg", "rgrbgb", "gbggrg", "grggbg", "bgbrgr", "grggbg")
+
+
+def _fullres(channels: int) -> nn.Sequential:
+    """The layers at the end of both networks."""
+    made = nn.Sequential()
+    for name, layer in (
+        ("post_conv", nn.Conv2d(channels, _WIDTH, 3)), ("post_relu", nn.ReLU()), ("output", nn.Conv2d(_WIDTH, 3, 1))
+    ):  # fmt: skip
+        made.add_module(name, layer)
+    return made
 
 
 class Bayer(nn.Module):
@@ -31,11 +44,7 @@ class Bayer(nn.Module):
             self.main_processor.add_module(name, layer)
         self.residual_predictor = nn.Conv2d(_WIDTH, 12, 1)
         self.upsampler = nn.ConvTranspose2d(12, 3, 2, 2, groups=3)
-        self.fullres_processor = nn.Sequential()
-        for name, layer in (
-            ("post_conv", nn.Conv2d(6, _WIDTH, 3)), ("post_relu", nn.ReLU()), ("output", nn.Conv2d(_WIDTH, 3, 1))
-        ):  # fmt: skip
-            self.fullres_processor.add_module(name, layer)
+        self.fullres_processor = _fullres(6)
 
     def forward(self, mosaic: torch.Tensor) -> torch.Tensor:
         filters, masks = self.main_processor(mosaic).split(_WIDTH, 1)
@@ -44,21 +53,39 @@ class Bayer(nn.Module):
         return self.fullres_processor(torch.cat([mosaic[:, :, edge:-edge, edge:-edge], finer], 1))
 
 
-def make() -> Network:
-    module = Bayer()
-    module.load_state_dict(
-        torch.load(package_file("demosaicnet", "data/bayer.pth"), map_location="cpu", weights_only=True)
-    )
-    sets = [[(_mosaic(tensor(crop, 0, 255)),) for crop in crops(names, 4, seed, _SIZE)]
+class XTrans(nn.Module):
+    """The network for sensors whose pattern repeats every six pixels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.main_processor = nn.Sequential()
+        for i in range(1, _XTRANS_DEPTH + 1):
+            self.main_processor.add_module(f"conv{i}", nn.Conv2d(3 if i == 1 else _WIDTH, _WIDTH, 3))
+            self.main_processor.add_module(f"relu{i}", nn.ReLU())
+        self.fullres_processor = _fullres(3 + _WIDTH)
+
+    def forward(self, mosaic: torch.Tensor) -> torch.Tensor:
+        edge = _XTRANS_DEPTH
+        features = self.main_processor(mosaic)
+        return self.fullres_processor(torch.cat([mosaic[:, :, edge:-edge, edge:-edge], features], 1))
+
+
+def _make(kind: type[nn.Module], file: str, pattern: Sequence[str], size: int) -> Network:
+    module = kind()
+    weights = torch.load(package_file("demosaicnet", f"data/{file}"), map_location="cpu", weights_only=True)
+    module.load_state_dict(weights)
+    sets = [[(_mosaic(tensor(crop, 0, 255), pattern),) for crop in crops(names, 4, seed, size)]
             for names, seed in ((_CALIBRATION, 1), (_HELD_OUT, 2))]  # fmt: skip
     return Network(module.eval(), *sets, _colours)
 
 
-def _mosaic(picture: torch.Tensor) -> torch.Tensor:
-    """Green and red in even rows, blue and green in odd ones; what a pixel does not see is 0."""
+def _mosaic(picture: torch.Tensor, pattern: Sequence[str]) -> torch.Tensor:
+    """What the sensor sees: of each pixel the colour in the pattern, and 0 for the others."""
     seen = torch.zeros_like(picture)
-    for colour, row, first in ((1, 0, 0), (0, 0, 1), (2, 1, 0), (1, 1, 1)):
-        seen[:, colour, row::2, first::2] = picture[:, colour, row::2, first::2]
+    for row, colours in enumerate(pattern):
+        for first, colour in enumerate(colours):
+            place = slice(row, None, len(pattern)), slice(first, None, len(colours))
+            seen[:, "rgb".index(colour), *place] = picture[:, "rgb".index(colour), *place]
     return seen
 
 
@@ -68,11 +95,16 @@ def _colours(exact: Sequence[Call], other: Sequence[Call]) -> dict[str, float]:
     return {**agreement(torch.ones_like(off), (off <= 2.5).float()), "off": round(float(off.mean()), 3)}
 
 
-ORIGIN = Origin(
-    make,
-    task="colours out of a camera's mosaic, 128x128",
-    package="demosaicnet",
-    license="MIT",
-    data="16 / 24 crops of 4 / 6 pictures",
-    decision="a colour of a pixel within 2 of 255",
-)
+def _origin(make: Callable[[], Network], task: str) -> Origin:
+    return Origin(
+        make,
+        task,
+        package="demosaicnet",
+        license="MIT",
+        data="16 / 24 crops of 4 / 6 pictures",
+        decision="a colour of a pixel within 2 of 255",
+    )
+
+
+ORIGIN = _origin(partial(_make, Bayer, "bayer.pth", _BAYER, 128), "colours out of a camera's mosaic, 128x128")
+XTRANS = _origin(partial(_make, XTrans, "xtrans.pth", _XTRANS, 60), "colours out of an X-Trans mosaic, 60x60")

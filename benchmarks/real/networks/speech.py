@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+import scipy.signal
 import torch
 
 from benchmarks.real.files import package_file
@@ -68,6 +70,22 @@ def make_p808() -> Network:
     return Network(OnnxPart(path, sets[0][0]), *sets, _scores)
 
 
+def make_part(file: str) -> Network:
+    """A network for one score or two, of the logarithm of the power of a spectrum, (1, 901, 161)."""
+    sounds = [
+        _parts(((READER, 6), (SINGER, 2)), _QUALITY_SAMPLES, 1),
+        _parts(((SPEECH, 16), (OTHER_SINGER, 4)), _QUALITY_SAMPLES, 5),
+    ]
+    sets = [[(_power(part[0].numpy()),) for part in sound] for sound in sounds]
+    return Network(OnnxPart(package_file("speechmos", f"dnsmos_models/{file}"), sets[0][0]), *sets, _scores)
+
+
+def _power(sound: np.ndarray) -> torch.Tensor:
+    frames = np.lib.stride_tricks.sliding_window_view(np.pad(sound, 160, mode="reflect"), 320)[::160][:901]
+    power = np.abs(np.fft.rfft(frames * scipy.signal.get_window("hann", 320), axis=1)) ** 2
+    return torch.from_numpy(np.log10(np.maximum(power, 1e-12)))[None].float()
+
+
 def _loudness(sound: np.ndarray) -> torch.Tensor:
     """dB below the loudest of 120 mel bands, from 1 down to -1, (1, 900, 120)."""
     power = mel_power(sound, 120, 320)[:900]
@@ -97,5 +115,21 @@ P808 = Origin(
     package="speechmos",
     license="MIT",
     data="16 / 40 parts of two / two recordings",
+    decision="score within 0.1",
+)
+SIGNAL = Origin(
+    partial(make_part, "sig.onnx"),
+    task="quality of speech (DNSMOS, the voice), 9 s",
+    package="speechmos",
+    license="MIT",
+    data="8 / 20 parts of two / two recordings",
+    decision="score within 0.1",
+)
+BACKGROUND = Origin(
+    partial(make_part, "bak_ovr.onnx"),
+    task="quality of speech (DNSMOS, the background), 9 s",
+    package="speechmos",
+    license="MIT",
+    data="8 / 20 parts of two / two recordings",
     decision="score within 0.1",
 )
