@@ -15,6 +15,8 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.loader import load
 
+SPEC_U85 = EthosUCompileSpec("ethos-u85-256")
+
 
 def _convolution(
     shape: Sequence[int],
@@ -136,6 +138,44 @@ def test_a_maximum_becomes_pools(shape: tuple[int, ...], axis: int, pools: int, 
     assert (names.count("MAX_POOL2D"), names.count("TRANSPOSE")) == (pools, transposes)
     if pools and axis == len(shape) - 1:
         assert cycles(legal) < cycles(plain) / 3
+
+
+@pytest.mark.parametrize(("channels", "pools"), [(10, 0), (40, 2)])
+def test_few_scores_are_compared_where_they_are(channels: int, pools: int) -> None:
+    """In a softmax behind a layer; a pool would need a copy of them."""
+    builder = _convolution((1, 1, 1, 16), (1, 1), outputs=channels)
+    scores = builder.emit("RESHAPE", [builder.graph.outputs[0], builder.graph.shape((1, channels))])
+    largest = builder.rescale(builder.emit("REDUCE_MAX", [scores], axis=1), [1.0], DType.INT32)
+    distance = builder.emit("SUB", [builder.rescale(scores, [1.0], DType.INT32), largest])
+    builder.graph.outputs = [builder.rescale(distance, [1.0], DType.INT8, 0, 127)]
+    before_and_after(builder, SPEC_U85)
+    assert [op.name for op in builder.graph.ops].count("MAX_POOL2D") == pools
+
+
+@pytest.mark.parametrize("zero", [127, -128, 5])
+def test_two_rescales_before_a_table_become_one(zero: int) -> None:
+    builder = Builder(Graph(), SPEC_U85.tosa_spec)
+    graph = builder.graph
+    x, y = (builder.rescale(graph.input(name, (1, 4, 8), DType.INT8), [1.0], DType.INT32) for name in "xy")
+    narrow = builder.rescale(builder.emit("SUB", [x, y]), [1.0], DType.INT8, 0, zero)
+    table = graph.constant(np.arange(-20000, -20000 + 513 * 70, 70, np.int16), DType.INT16)
+    wide = builder.emit("TABLE", [builder.rescale(narrow, [128.0], DType.INT16, zero), table])
+    graph.outputs = [builder.rescale(wide, [2.0**-7], DType.INT16)]
+    plain, legal = before_and_after(builder, SPEC_U85)
+    assert [op.name for op in graph.ops].count("RESCALE") == 4
+    assert cycles(legal, SPEC_U85) < cycles(plain, SPEC_U85)
+
+
+def test_what_is_rescaled_twice_is_summed_with_zero() -> None:
+    builder = Builder(Graph(), SPEC_U85.tosa_spec)
+    x = builder.rescale(builder.graph.input("x", (1, 8, 16), DType.INT8), [1.0], DType.INT32)
+    total = builder.emit("REDUCE_SUM", [x], axis=2)
+    eights = (builder.rescale(total, [scale], DType.INT8, 0, 3) for scale in (0.05, 0.33))
+    left, right = (builder.rescale(narrow, [1.0], DType.INT32, 3) for narrow in eights)
+    builder.graph.outputs = [builder.rescale(builder.emit("SUB", [left, right]), [0.7], DType.INT8)]
+    plain, legal = before_and_after(builder, SPEC_U85)
+    assert [op.name for op in builder.graph.ops].count("ADD") == 2
+    assert cycles(legal, SPEC_U85) < cycles(plain, SPEC_U85) / 2
 
 
 @pytest.mark.parametrize("op", ["MUL", "ADD"])

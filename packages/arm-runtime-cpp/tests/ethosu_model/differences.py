@@ -153,6 +153,29 @@ def _two_tables(m: Maker) -> Tensor:
     return table(m.rescale(m.op("MUL", first, m.input(I16, *_SHAPE), m.const(I8, [0])), I16, 3e-5))
 
 
+def _distance(m: Maker, x: Tensor, to_channels: bool) -> Tensor:
+    """From the largest channel, as in a softmax, or from what has the place of it."""
+    most = m.op("REDUCE_MAX", x, axis=x.rank - 1) if to_channels else m.input(I8, *x.shape)
+    return m.rescale(m.op("SUB", m.rescale(x, I32, 1.0), m.rescale(most, I32, 1.0)), I8, 1.0, zero_out=127)
+
+
+def _scores(m: Maker) -> Tensor:
+    row = m.conv(m.input(I8, 1, 1, 1, 24), (1, 1), 32, scale=1e-3)
+    return _distance(m, m.op("RESHAPE", row, m.graph.shape((1, 32))), True)
+
+
+def _table_of_distance(m: Maker) -> Tensor:
+    steps = m.rescale(_distance(m, m.input(I8, *_SHAPE), False), I16, 128.0, zero_in=127)
+    return m.rescale(m.op("TABLE", steps, m.const(I16, np.arange(513) * 60 - 15000)), I16, 2.0**-7)
+
+
+def _sum_read_twice(m: Maker) -> Tensor:
+    total = m.op("REDUCE_SUM", m.rescale(m.input(I8, *_SHAPE), I32, 1.0), axis=2)
+    parts = [m.rescale(m.rescale(total, to, scale, zero_out=zero), I32, 1.0, zero_in=zero)
+             for to, scale, zero in ((I8, 0.31, 3), (I16, 41.7, 0))]  # fmt: skip
+    return m.rescale(m.op("MUL", *parts, m.const(I8, [0])), I16, 1e-2)
+
+
 def _maximum_of_sum(m: Maker) -> Tensor:
     total = m.op("REDUCE_SUM", m.rescale(m.input(I8, 1, 5, 6, 7), I32, 1.0), axis=2)
     return m.op("REDUCE_MAX", m.rescale(total, I8, 0.2), axis=3)
@@ -742,6 +765,9 @@ EXACT: dict[str, Make] = {
         m.input(I8, 1, 1, 300, 4), (1, 401), 4, pad=(0, 0, 127, 255), zero=5
     ),
     "pool with 127 and 255 rows of padding": lambda m: _padded_pool(m, (127, 255, 0, 0)),
+    "distance from the largest of few scores": _scores,
+    "INT16 TABLE of a distance of 8 bits": _table_of_distance,
+    "sum that two RESCALEs read": _sum_read_twice,
     "INT16 between two RESCALEs": lambda m: _two_rescales(m, I16, 1e-2, I16, 0.7),
     "INT8 between two RESCALEs": lambda m: _two_rescales(m, I8, 1e-4, I16, 2.5),
     "INT32, rounded, between two RESCALEs": lambda m: _two_rescales(m, I32, 1e-3, I16, 2.5),

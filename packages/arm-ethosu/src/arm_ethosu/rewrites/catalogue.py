@@ -31,6 +31,7 @@ from .int32_rescales import (
     CONCAT_OF_RESCALE,
     CONCAT_TO_INT32,
     RESCALE_AS_CAST,
+    RESCALE_AS_SUM,
     RESCALE_OF_CONCAT,
     RESHAPE_BEFORE_RESCALE,
     SMALL_SUM,
@@ -56,7 +57,7 @@ from .rescale import CAST_TO_INT32, ONE_RESCALE, RESIZED_U55, SCALES_OF_PARTS, U
 from .resize_as_conv2d import RESIZE_AS_CONVOLUTIONS
 from .slices import POOL_OF_SLICE, SLICE_OF_VIEW
 from .sums_of_images import SUMS_IN_COLUMNS, SUMS_IN_COLUMNS_U85
-from .table_lookups import ACTIVATION_FIRST, ONE_TABLE
+from .table_lookups import ACTIVATION_FIRST, ONE_TABLE, RESCALED_ONCE
 from .transpose import (
     OWN_AXES,
     TRANSPOSE_BY_IMAGE,
@@ -142,6 +143,7 @@ ROWS: tuple[Row, ...] = (
     Row(SUMS_IN_COLUMNS_U85, Kind.SPEED, U85),
     Row(CHANNELS_IN_ORDER, Kind.SPEED, ALL),
     Row(RESHAPE_BEFORE_RESCALE, Kind.SPEED, ALL),
+    Row(RESCALED_ONCE, Kind.SPEED, ALL),
     Row(REPEATED_CONSTANT, Kind.SPEED, SMALL),
     Row(BY_BAND, Kind.SPEED, ALL),
     Row(ROWS_OF_WINDOWS, Kind.SPEED, ALL),
@@ -166,6 +168,7 @@ ROWS: tuple[Row, ...] = (
     Row(KEYS_AS_COLUMNS, Kind.SPEED, U85),
     Row(HEADS_SIDE_BY_SIDE, Kind.SPEED, U85),
     Row(MAXIMUM_U85, Kind.SPEED, U85, elsewhere="`maximum_as_pool` does this there"),
+    Row(RESCALE_AS_SUM, Kind.SPEED, U85),
     Row(TRANSPOSE_OF_FEW_AXES_U85, Kind.SPEED, U85),
     Row(TRANSPOSE_BY_IMAGE, Kind.SPEED, U85),
     Row(TRANSPOSE_OF_MATRIX, Kind.SPEED, U85, elsewhere="they have no BITWISE_OR of INT8"),

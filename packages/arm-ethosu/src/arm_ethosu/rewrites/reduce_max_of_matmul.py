@@ -6,10 +6,14 @@ from math import inf, prod
 
 import numpy as np
 
+from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Inserter, Stage
+from arm_tosa_core.tosa.scaling import is_by_one
+from arm_tosa_core.tosa.walks import made_by, through
 
+from ..operator_classes import RESCALE_BY_THEMSELVES
 from .reduce_max_as_max_pool import is_pool, maximum_as_pool, no_pool
 
 # The estimate is not asked about these two. It is asked about whole attentions, whose forms have this rewrite, or do
@@ -19,6 +23,8 @@ from .reduce_max_as_max_pool import is_pool, maximum_as_pool, no_pool
 _LONG = 10
 #: Elements of a product up to which it is slow in itself, so that to compute it again does not pay.
 _SMALL = 64 * 64
+#: Channels of one row up to which Vela's REDUCE_MAX is faster than a pool, for which they are copied.
+_FEW = 32
 _BY_ELEMENT = frozenset(("ADD", "CAST", "CLAMP", "MAXIMUM", "MINIMUM", "RESCALE", "SELECT", "SUB", "TABLE"))
 
 
@@ -78,8 +84,26 @@ def _is_of_columns(op: Op) -> bool:
     return is_pool(prod(outer), columns, rows)
 
 
+def _is_softmaxs(graph: Graph, op: Op) -> bool:
+    """Whether it is of one row that a layer made, and subtracted: elsewhere Vela may lose its place."""
+    row, wide = through(op.inputs[0], ("RESHAPE",)).producer, op.output.uses
+    if row is None or row.name != "RESCALE" or not made_by(row.inputs[0], *RESCALE_BY_THEMSELVES):
+        return False
+    subtracted = all(use.name == "RESCALE" and is_by_one(use) and _is_subtracted(graph, use.output) for use in wide)
+    return subtracted and op.output not in graph.outputs
+
+
+def _is_subtracted(graph: Graph, x: Tensor) -> bool:
+    return x not in graph.outputs and all(use.name == "SUB" for use in x.uses)
+
+
 def _check(match: Match) -> str | None:
-    return None if _is_of_columns(match.op) else no_pool(match)
+    op = match.op
+    if _is_of_columns(op):
+        return None
+    x, axis = op.inputs[0], op.attrs["axis"]
+    few = x.size == x.shape[axis] <= _FEW and axis == x.rank - 1
+    return "there are few channels" if few and _is_softmaxs(match.graph, op) else no_pool(match)
 
 
 def _of_columns(match: Match) -> Tensor:

@@ -1,13 +1,18 @@
-"""TABLE where Vela looks up something else."""
+"""TABLE where Vela looks up something else, or rescales twice before it."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
+from arm_tosa_core.tosa.scaling import is_by_one
 
 from .max_pool_copies import copied
 
+#: From one entry of an INT16 table to the next, in bits.
+_STEP = 7
 _CHAINED = ("RESCALE", "RESHAPE", "MUL", "ADD", "SUB", "MAXIMUM", "MINIMUM", "CLAMP")
 
 
@@ -41,6 +46,38 @@ def _activation_first(match: Match) -> Tensor:
     return result
 
 
+def _between_entries(match: Match) -> str | None:
+    wide, narrow, table = match["wide"], match["narrow"], match.op.inputs[1]
+    multiplier, shift, zero_in, zero_out = (x.data for x in wide.inputs[1:])
+    zero = narrow.inputs[4].data
+    if table.data is None or multiplier is None or shift is None or zero_in is None or zero_out is None or zero is None:
+        return "it is not known before the program runs"
+    if wide.attrs["per_channel"] or int(multiplier[0]) != 1 << int(shift[0]) + _STEP:
+        return "there are integers between those of the entries"
+    if any(rescale.attrs[f"{end}_unsigned"] for rescale in (wide, narrow) for end in ("input", "output")):
+        return "there are unsigned integers"
+    return None if int(zero_in[0]) == int(zero[0]) and not zero_out.any() else "there are other zero points"
+
+
+def _one_rescale(match: Match) -> Tensor:
+    """Of two RESCALEs, from INT32 to INT8 and by an entry of the table for each, one is made.
+
+    What saturated is an entry that is repeated to the end of the table.
+    """
+    narrow, table, insert = match["narrow"], match.op.inputs[1].data, match.insert
+    zero = narrow.inputs[4].data
+    assert table is not None and zero is not None
+    integers = np.arange(table.size) - table.size // 2
+    low, high = (end - int(zero[0]) for end in (-128, 127))
+    entries = table[np.clip(integers, low, high) + table.size // 2]
+    wide = insert.rescale(narrow.inputs[0], DType.INT16, (1 << 30, 30 - _STEP))
+    return insert.like(match.op, wide, match.graph.constant(entries, DType.INT16))
+
+
+_NARROWED = Pattern("RESCALE", {0: Pattern(dtype=DType.INT32)}, "narrow", dtype=DType.INT8, where=is_by_one, alone=True)
+_OF_NARROWED = Pattern("TABLE", {0: Pattern("RESCALE", {0: _NARROWED}, "wide", dtype=DType.INT16)})
+
+RESCALED_ONCE = pattern_rewrite("rescaled_to_entries", Stage.LEGALIZE, _OF_NARROWED, _one_rescale, _between_entries)
 # There is room for one such table; in a chain the second one replaces the first before that was used.
 ONE_TABLE = copied(
     "one_table_in_a_chain",

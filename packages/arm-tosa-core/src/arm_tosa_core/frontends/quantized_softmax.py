@@ -34,7 +34,7 @@ def _reciprocal(total: Tensor, most: float) -> Tensor:
     found = wide(torch.reciprocal(guess), 1.25)
     error = step / 2 if step < 1 else max(0.5, 1 - 2 / step)  # of the guess, and its square of the next
     while error > 1e-3:
-        found, error = wide(found * wide(2 - wide(total * found, 2.0), 2.0), 1.25), error * error
+        found, error = wide(found * wide(2 - total * found, 2.0), 1.25), error * error
     return found
 
 
