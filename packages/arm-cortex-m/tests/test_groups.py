@@ -1,4 +1,4 @@
-"""Operators of one number at a time in one loop: which of them, and the reference model's results, bit for bit."""
+"""Operators in one loop, and of rows in one function: the results of the reference model, bit for bit."""
 
 from __future__ import annotations
 
@@ -51,6 +51,41 @@ def read_elsewhere(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
     return [up, graph.append("ADD", [up, small], {}).output]
 
 
+def _softmax(graph: Graph, x: Tensor, axis: int = 2) -> Tensor:
+    """Of differences in place of exponentials."""
+    greatest = graph.append("REDUCE_MAX", [x], {"axis": axis}).output
+    both = [_scaled(graph, each, I32, [2**30], 30) for each in (x, greatest)]
+    less = _scaled(graph, graph.append("SUB", both, {}).output, I16, [3 * 2**29], 32)
+    total = graph.append("REDUCE_SUM", [_scaled(graph, less, I32, [2**30], 28)], {"axis": axis}).output
+    factors = [
+        _scaled(graph, less, I32, [2**30], 30),
+        _scaled(graph, _scaled(graph, total, I16, [2**30], 37), I32, [2**30], 30),
+    ]
+    product = graph.append("MUL", [*factors, graph.constant(np.zeros(1, np.int8), I8)], {}).output
+    return _scaled(graph, product, I16, [1234567890], 44)
+
+
+def rows(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
+    """Of a sum with one number of each row."""
+    return [_softmax(graph, a_sum(graph, x, y)[0])]
+
+
+def rows_of_columns(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
+    return [_softmax(graph, x, axis=1)]
+
+
+def rows_and_their_greatest(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
+    out = _softmax(graph, x)
+    return [out, next(iter(graph.ops)).output]
+
+
+def rows_without_one(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
+    """Least numbers, and what is left for later is of another type than the result."""
+    wide = graph.append("MUL", [x, y, graph.constant(np.zeros(1, np.int8), I8)], {}).output
+    least = graph.append("REDUCE_MIN", [wide], {"axis": 2}).output
+    return [_scaled(graph, graph.append("SUB", [wide, least], {}).output, I16, [2**30], 46)]
+
+
 def many(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
     out = _scaled(graph, x, I32, [2**30], 30)
     for number in range(39):
@@ -64,6 +99,10 @@ ROWS: Mapping[str, tuple[Callable[[Graph, Tensor, Tensor], list[Tensor]], list[i
     "interpolations": (interpolations, [5]),
     "read elsewhere": (read_elsewhere, [1, 1, 1]),
     "many": (many, [8, 32]),
+    "rows": (rows, [1, 3, 12]),  # of the sum, which two passes read, there is no room in the result
+    "rows of columns": (rows_of_columns, [1, 1, 3, 1, 1, 2, 3]),
+    "rows and their greatest": (rows_and_their_greatest, [1, 11]),
+    "rows without one": (rows_without_one, [1, 3]),
 }
 
 

@@ -14,7 +14,6 @@ from ..kernels import Call, calls
 from .c_text import c_type
 from .groups import groups_of
 from .kernels import ALIASES, KERNELS
-from .kernels.elementwise import together
 from .model import Called, Model, Operator, Port, Step, Value
 from .repeats import with_loops
 from .views import without_copies
@@ -41,7 +40,7 @@ def steps_of(graph: Graph, values: dict[Tensor, Value], constants: Constants) ->
 
     found = calls(graph)
     groups = groups_of(graph, [op for op in found if isinstance(op, Op)])
-    inner = {op for group in groups.values() for op in group[:-1]}
+    inner = {op for parts, _, _ in groups.values() for op in parts[:-1]}
     for op in found:
         if isinstance(op, Call):
             inputs = tuple(value(tensor) for tensor in op.inputs)
@@ -55,8 +54,7 @@ def steps_of(graph: Graph, values: dict[Tensor, Value], constants: Constants) ->
         elif op.name in ALIASES:
             values[op.output] = value(op.inputs[0])
         elif op not in inner:
-            parts = groups.get(op, ())
-            whole, kernel = together(parts) if parts else (op, KERNELS[op.name](op))
+            parts, whole, kernel = groups.get(op) or ((), op, KERNELS[op.name](op))
             operands = {position: value(whole.inputs[position]) for position in kernel.reads}
             values[op.output] = _result(op.output)
             steps.append(Operator(whole, kernel, operands, values[op.output], parts))

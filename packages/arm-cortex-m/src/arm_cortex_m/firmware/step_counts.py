@@ -10,7 +10,8 @@ from typing import Any
 
 from arm_tosa_core.tosa.ir import Op
 
-from .kernels.kernel import element_operations
+from .kernels.kernel import element_operations, single
+from .kernels.reduction import REDUCTIONS
 from .model import Called, Operator
 
 Counts = tuple[float, ...]
@@ -60,11 +61,19 @@ def form_and_counts(step: Called | Operator, vectors: str) -> tuple[str, Counts]
 
 
 def _several(ops: Sequence[Op], operands: int) -> Counts:
-    """Of operators in one loop: results of RESCALEs, of TABLEs, and of others; numbers read and written."""
-    size = ops[-1].output.size
-    kinds = Counter(op.name for op in ops)
-    scaled, looked_up = kinds["RESCALE"], kinds["TABLE"]
-    return scaled * size, looked_up * size, (len(ops) - scaled - looked_up) * size, (operands + 1) * size, 1
+    """Of operators in one loop, or row by row: RESCALEs by others than powers of two, TABLEs, and other results;
+    numbers read and written."""
+    sizes: dict[str, int] = Counter()
+    for op in ops:
+        kind = op.name if op.name == "TABLE" or (op.name == "RESCALE" and not _shifts(op)) else ""
+        sizes[kind] += max(op.output.size, op.inputs[0].size if op.name in REDUCTIONS else 0)
+    return sizes["RESCALE"], sizes["TABLE"], sizes[""], (operands + 1) * ops[-1].output.size, 1
+
+
+def _shifts(rescale: Op) -> bool:
+    """Whether its factor is a power of two, by which ``tosa_scale_32`` shifts."""
+    factor = single(rescale.inputs[1])
+    return factor == 2**30 and single(rescale.inputs[2]) is not None and rescale.attrs["scale32"]
 
 
 class _Fields:

@@ -85,13 +85,13 @@ Element = Callable[[int], str]
 
 def elementwise(op: Op) -> Kernel:
     """The kernel of one of these."""
-    reads = _read(op)
+    reads = read_by(op)
 
     def statement(index: Sequence[str]) -> list[str]:
         places = dict(zip(reads, index[1:], strict=True))
-        return [f"output[{index[0]}] = {_result(op, lambda at: element(op, at, places.get(at, '')), 'input1')};"]
+        return [f"output[{index[0]}] = {result_of(op, lambda at: element(op, at, places.get(at, '')), 'input1')};"]
 
-    walks = [Walk(row_major(op.output.shape)), *(_walk(op, position) for position in reads)]
+    walks = [Walk(row_major(op.output.shape)), *(walk_of(op, position) for position in reads)]
     return Kernel(reads, tuple(nest(op.output.shape, walks, statement)))
 
 
@@ -104,21 +104,21 @@ def together(ops: Sequence[Op]) -> tuple[Op, Kernel]:
     results = {op.output: f"v{number}" for number, op in enumerate(ops[:-1])}
     outside: dict[tuple[Tensor, Walk], int] = {}
     for op in ops:
-        for position in _read(op):
+        for position in read_by(op):
             if op.inputs[position] not in results:
-                outside.setdefault((op.inputs[position], _walk(op, position)), len(outside))
+                outside.setdefault((op.inputs[position], walk_of(op, position)), len(outside))
 
     def statement(index: Sequence[str]) -> list[str]:
         def text(op: Op) -> str:
             def of(position: int) -> str:
                 tensor = op.inputs[position]
-                number = outside.get((tensor, _walk(op, position)))
+                number = outside.get((tensor, walk_of(op, position)))
                 if tensor in results:
                     return results[tensor]
                 return element(op, position, "") if number is None else f"input{number}[{index[number + 1]}]"
 
             tables = (number for (tensor, _), number in outside.items() if op.inputs[1:] and tensor is op.inputs[1])
-            return _result(op, of, f"input{next(tables, 0)}")
+            return result_of(op, of, f"input{next(tables, 0)}")
 
         lines = [f"const {c_type(op.output.dtype)} {results[op.output]} = {text(op)};" for op in ops[:-1]]
         return [*lines, f"output[{index[0]}] = {text(ops[-1])};"]
@@ -130,12 +130,12 @@ def together(ops: Sequence[Op]) -> tuple[Op, Kernel]:
     return whole, Kernel(tuple(range(len(outside))), tuple(body))
 
 
-def _read(op: Op) -> tuple[int, ...]:
+def read_by(op: Op) -> tuple[int, ...]:
     """Positions of the operands that are in memory."""
     return pointers(op, *range(_OPERANDS.get(op.name, len(op.inputs)))) + ((1,) if op.name == "TABLE" else ())
 
 
-def _walk(op: Op, position: int) -> Walk:
+def walk_of(op: Op, position: int) -> Walk:
     rank = op.output.rank
     if op.name == "TABLE" and position == 1:
         return Walk((0,) * rank)
@@ -144,7 +144,7 @@ def _walk(op: Op, position: int) -> Walk:
     return broadcast(op.inputs[position].shape)
 
 
-def _result(op: Op, of: Element, table: str) -> str:
+def result_of(op: Op, of: Element, table: str) -> str:
     """The result of an operator in C.
 
     Args:

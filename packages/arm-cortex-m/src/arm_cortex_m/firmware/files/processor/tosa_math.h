@@ -58,8 +58,11 @@ static inline int32_t tosa_rounded_right_shift(int32_t value, int32_t shift) {
     return shift == 0 ? value : tosa_add(value >> shift, (value >> (shift - 1)) & 1);
 }
 
-/* apply_scale_32 with SINGLE_ROUND. */
-static inline int32_t tosa_scale_32(int32_t value, int32_t multiplier, int32_t shift) {
+/* apply_scale_32 with SINGLE_ROUND. Of a factor that is a constant power of two, shifts are left. */
+static inline __attribute__((always_inline)) int32_t tosa_scale_32(int32_t value, int32_t multiplier, int32_t shift) {
+    if (__builtin_constant_p(multiplier) && multiplier == 1 << 30 && __builtin_constant_p(shift) && shift < 62) {
+        return shift <= 30 ? (int32_t)((uint32_t)value << (30 - shift)) : tosa_rounded_right_shift(value, shift - 30);
+    }
     return (int32_t)(((int64_t)value * multiplier + ((int64_t)1 << (shift - 1))) >> shift);
 }
 
