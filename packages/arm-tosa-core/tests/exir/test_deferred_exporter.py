@@ -1,4 +1,4 @@
-"""A process that reads and runs programs does not import ExecuTorch's exporter, and can export all the same."""
+"""A process that runs programs does not import ExecuTorch's exporter, nor one that exports all of Inductor."""
 
 from __future__ import annotations
 
@@ -29,11 +29,18 @@ assert executorch.exir.schema.Program is type(read_program(pte.data)[0])  # read
 assert "executorch.exir.passes" not in sys.modules
 with without_exporter():
     import executorch.exir.error
+import arm_tosa_core.compat.torch
 import executorch.exir.emit  # imports in circles, unless the package's __init__ comes first
 
 assert executorch.exir.to_edge and "executorch.exir.passes" in sys.modules
 with without_exporter():
     from executorch.devtools import Inspector
+
+assert "torch._inductor.fx_passes" not in sys.modules  # a second of imports, for one function
+from torch.export._remove_auto_functionalized_pass import decompose_auto_functionalized
+
+decompose_auto_functionalized(torch.fx.symbolic_trace(torch.nn.Identity()).graph)
+assert "torch._inductor.fx_passes.post_grad" in sys.modules
 """
 
 

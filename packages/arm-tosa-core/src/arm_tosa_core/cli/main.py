@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ..support.garbage import collect_seldom
 from .accuracy import accuracy
 from .chip import chips, with_chip
 from .compare import compare
@@ -82,6 +83,7 @@ for name, function in _COMMANDS.items():
 
 def main() -> None:
     """The console script; when it is told to end, it kills the tools that it runs, and removes temporary files."""
+    collect_seldom()
     signal.signal(signal.SIGTERM, _end)
     with_whole_streams()
     try:

@@ -41,6 +41,10 @@ from torch.utils._sympy.interp import sympy_interp
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from .torch_inductor import import_without_inductor
+
+import_without_inductor()
+
 #: Values of a program's sizes at most for which an answer of PyTorch is compared.
 _MOST = 1 << 14
 
