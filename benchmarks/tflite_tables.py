@@ -8,7 +8,7 @@ from benchmarks.documents import table
 from benchmarks.figures import Case, Figures, Pair, mean_ratio
 
 _BENCHMARK = "tflite_files"
-_METRICS = ("cycles", "sram_kib", "cpu_s")
+_METRICS = ("cycles", "sram_kib", "process_cpu_s")
 
 
 def means(figures: Figures) -> str:
