@@ -30,7 +30,7 @@ from arm_cortex_m.cores import CORES
 from arm_cortex_m.firmware.formats.sources import sources
 from arm_cortex_m.firmware.model import Model
 from arm_cortex_m.firmware.processor_steps import model_of_graph
-from arm_cortex_m.firmware.step_counts import form_and_counts
+from arm_cortex_m.firmware.step_counts import SEVERAL, form_and_counts
 from arm_tosa_core import lower
 from arm_tosa_core.exir.compile_spec import TargetCompileSpec
 from arm_tosa_core.exir.pte import delegates
@@ -221,11 +221,11 @@ def steps_of(name: str, scheme: str, core: str) -> list[Step]:
 
 def fitted(steps: Sequence[Step]) -> dict[str, list[float]]:
     """The factors of each form, none negative, with the least squares of relative errors; of others, those of all
-    operators without a function in ``arm_cortex_m.kernels``, by the name ``OTHERS``."""
+    operators by themselves without a function in ``arm_cortex_m.kernels``, by the name ``OTHERS``."""
     rows: dict[str, list[Step]] = {}
     for step in steps:
         rows.setdefault(step.form, []).append(step)
-        if not step.form.startswith("tosa_"):
+        if not step.form.startswith("tosa_") and step.form != SEVERAL:
             rows.setdefault(OTHERS, []).append(step)
     return {form: _least_squares(each) for form, each in sorted(rows.items())}
 
