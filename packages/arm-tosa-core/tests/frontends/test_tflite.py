@@ -304,5 +304,5 @@ def test_what_is_refused_is_named(data: bytes, wanted: str, tmp_path: Path) -> N
 
 def test_a_command_says_what_is_wrong(folder: Path) -> None:
     saved(folder, _operators(kind="UNIQUE")(image_network()))
-    told = error("compile", "net.tflite", "--target", "ethos-u55-128", "-o", "net.pte")
+    told = error("compile", "net.tflite", "--target", "tosa-int", "-o", "net.pte")
     assert "net.tflite: UNIQUE 'first': arm-tosa does not read this operator, whose inputs are 'image (" in told
