@@ -25,13 +25,14 @@ from arm_tosa_core.support.errors import LoweringError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.rewrite_engine import Application, Observer, observed
 from benchmarks.lowered_graphs import legal, lowering, trained
-from benchmarks.registry import NETWORKS
+from benchmarks.networks_of_users import REG
+from benchmarks.registry import NETWORKS, Network
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record
 
 #: Networks of tests/models, without large ones that others stand for, and trained ones of other kinds.
 _LEFT_OUT = ("resnet50", "bert_tiny_states", "qwen", "gemma", "phi")
 _TRAINED = ("mtcnn_onet", "crepe_tiny", "basic_pitch", "speech_quality_p808", "silero_vad", "text_direction")
-CASES = (*(name for name in NETWORKS if name not in _LEFT_OUT), *_TRAINED)
+CASES = (*(name for name in NETWORKS if name not in _LEFT_OUT), *_TRAINED, *REG)
 TARGETS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 #: Of what a rewrite may make a network slower.
 TOLERANCE = 0.0025
@@ -50,7 +51,7 @@ class _Names(Observer):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", default=CASES, help="of tests/models, or of benchmarks.real")
+    parser.add_argument("--networks", nargs="+", default=CASES, help="of tests, benchmarks.real, networks_of_users")
     parser.add_argument("--targets", nargs="+", choices=ACCELERATORS, default=TARGETS)
     add_results_option(parser, "gains")
     options = parser.parse_args()
@@ -60,10 +61,17 @@ def main() -> int:
 def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
     run = Run.here("gains")
     for name in options.networks:
-        lowered = lowering(name, None if name in NETWORKS else trained(name))
+        lowered = lowering(name, _other(name))
         for accelerator in options.targets:
             case = {"network": name, "target": accelerator}
             yield run.measured(case, "ours", _metrics(accelerator, lowered(_target(accelerator))))
+
+
+def _other(name: str) -> Network | None:
+    """A network that ``tests/models`` has not; None: it has."""
+    if name in REG:
+        return REG[name]()
+    return None if name in NETWORKS else trained(name)
 
 
 def _metrics(accelerator: str, graphs: Sequence[bytes]) -> dict[str, object]:

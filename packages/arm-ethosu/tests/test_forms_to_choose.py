@@ -9,11 +9,9 @@ import pytest
 from choice_kit import NUMPY, convolution, new_builder, only, padding, same_results
 
 from arm_ethosu.rewrites.bands_of_channels import BY_BAND
-from arm_ethosu.rewrites.channels_in_order import CHANNELS_IN_ORDER
 from arm_ethosu.rewrites.conv2d_of_few_channels import COLUMNS_AS_CHANNELS, ROWS_AS_CHANNELS
 from arm_ethosu.rewrites.conv2d_of_whole_image import WHOLE_IMAGE
 from arm_ethosu.rewrites.conv2d_over_patches import OVERLAPPING_PATCHES_U85
-from arm_ethosu.rewrites.moves_of_layouts import MOVE_BEHIND_LAYOUT
 from arm_ethosu.rewrites.turned_images import TURNED_IMAGES
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.tosa.graph import Graph
@@ -204,62 +202,6 @@ def test_what_no_window_reaches_is_read(
     part = builder.emit("SLICE", [image, graph.shape(start), graph.shape(size)])
     graph.outputs = [convolution(builder, part, kernel, stride, pad)]
     same_results(graph, WHOLE_IMAGE, times)
-
-
-_MOVES: dict[str, tuple[list[list[int]], dict[str, int]]] = {
-    "SLICE": ([[0, 1, 2, 3], [1, 18, 19, 15]], {}),
-    "PAD": ([[0, 0, 1, 2, 3, 0, 0, 4]], {}),
-    "REVERSE": ([], {"axis": 2}),
-}
-
-
-@pytest.mark.parametrize("perms", [(0, 2, 3, 1), (0, 3, 1, 2), (0, 2, 1, 3), (3, 0, 2, 1)])
-@pytest.mark.parametrize("name", _MOVES)
-def test_moves_come_behind_changes_of_layout(name: str, perms: tuple[int, ...]) -> None:
-    builder = new_builder()
-    graph = builder.graph
-    image = graph.input("x", (1, 20, 22, 19), DType.INT8)
-    shapes, attrs = _MOVES[name]
-
-    def moved(x: Tensor) -> Tensor:
-        zero = [builder.zero_point(5, DType.INT8)] if name == "PAD" else []
-        return builder.emit(name, [x, *map(graph.shape, shapes), *zero], **attrs)
-
-    def turned(x: Tensor) -> Tensor:
-        return builder.emit("TRANSPOSE", [x], perms=perms)
-
-    graph.outputs = [turned(moved(image))]
-    same_results(graph, MOVE_BEHIND_LAYOUT)
-
-
-@pytest.mark.parametrize("dtype", NUMPY)
-@pytest.mark.parametrize(
-    ("view", "perms"),
-    [
-        ((1, 16, 20, 3, 2, 3), (0, 3, 1, 4, 2, 5)),  # a pixel shuffle to planes
-        ((16, 20, 3, 2, 3), (0, 3, 1, 4, 2)),  # to channels
-        ((16, 20, 2, 9), (3, 0, 1, 2)),
-        ((1, 16, 20, 3, 6), (0, 1, 2, 4, 3)),  # a channel shuffle
-    ],
-)
-def test_channels_lie_as_they_are_wanted(view: Sequence[int], perms: Sequence[int], dtype: DType) -> None:
-    builder = new_builder()
-    graph = builder.graph
-    image = graph.input("x", (1, 16, 20, 2), dtype)
-    layer = convolution(builder, image, (3, 3), (1, 1), (1, 1, 1, 1), 18)
-    parted = builder.emit("RESHAPE", [layer, graph.shape(view)])
-    graph.outputs = [builder.emit("TRANSPOSE", [parted], perms=tuple(perms))]
-    same_results(graph, CHANNELS_IN_ORDER)
-
-
-def test_channels_that_lie_in_order_stay() -> None:
-    """The heads of an attention."""
-    builder = new_builder()
-    graph = builder.graph
-    layer = convolution(builder, graph.input("x", (1, 16, 20, 2), DType.INT8), (1, 1), (1, 1), (0, 0, 0, 0), 18)
-    parted = builder.emit("RESHAPE", [layer, graph.shape((320, 3, 6))])
-    graph.outputs = [builder.emit("TRANSPOSE", [parted], perms=(1, 0, 2))]
-    same_results(graph, CHANNELS_IN_ORDER, times=0)
 
 
 @pytest.mark.parametrize(("kernel", "stride", "pad"), [((1, 1), (1, 1), (0,) * 4), ((3, 2), (1, 2), (1, 1, 0, 0))])

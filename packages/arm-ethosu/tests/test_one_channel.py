@@ -10,7 +10,7 @@ from rewrite_kit import cycles
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.rewrites import rewrites_for
-from arm_ethosu.rewrites.moves_of_layouts import PLANE_MOVED, PLANES_JOINED
+from arm_ethosu.rewrites.planes import PLANE_MOVED, PLANES_JOINED
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.rewrites.by_estimate import Choice

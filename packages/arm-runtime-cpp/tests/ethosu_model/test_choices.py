@@ -43,25 +43,6 @@ def _cut(m: Maker) -> Tensor:
     return m.conv(part, (3, 3), 18, stride=(2, 2), scale=5e-3)
 
 
-def _moved(name: str, read: bool) -> Make:
-    """Rows that are moved before a change of layout, and perhaps a convolution that reads them."""
-
-    def move(m: Maker, x: Tensor) -> Tensor:
-        if name == "REVERSE":
-            return m.op(name, x, axis=2)
-        start, size, around = [0] * 4, list(x.shape), [0] * 8
-        start[2], size[2], around[4] = 1, x.shape[2] - 3, 3
-        if name == "SLICE":
-            return m.op(name, x, m.graph.shape(start), m.graph.shape(size))
-        return m.op(name, x, m.graph.shape(around), m.const(I8, [9]))
-
-    def make(m: Maker) -> Tensor:
-        x = m.op("TRANSPOSE", move(m, m.input(I8, 1, 20, 18, 23)), perms=[0, 2, 3, 1])
-        return m.conv(x, (3, 3), 18, scale=2e-3) if read else x
-
-    return make
-
-
 def _chain(dtype: DType, height: int, width: int) -> Make:
     """What networks for sound and sensors have: padding, convolutions, a sum, pools."""
     kernel = (5, 1) if width == 1 else (5, 2)
@@ -115,11 +96,6 @@ ROWS = [
     ("rows_as_channels", "7x7", _folded(7, 12, (2, 1), (3, 2))),
     ("rows_as_channels", "4x4, stride 3, two images", _folded(4, 12, (3, 1), (1, 2), batch=2)),
     ("rows_as_channels", "5x5, INT16", _folded(5, 12, (2, 1), (2, 2), I16)),
-    *(
-        ("move_behind_transpose", f"{name}{', convolution' if read else ''}", _moved(name, read))
-        for name in ("PAD", "REVERSE", "SLICE")
-        for read in (False, True)
-    ),
 ]
 
 

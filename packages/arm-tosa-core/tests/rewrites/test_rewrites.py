@@ -172,6 +172,17 @@ def transpose_of_cast_to_fewer_bytes(b: Builder, x: Tensor) -> Tensor:
     return b.emit("TRANSPOSE", [b.emit("CAST", [wide], output_dtype=DType.INT8)], perms=(0, 3, 1, 2))
 
 
+def transpose_of_a_reshape_of_transpose_back(b: Builder, x: Tensor) -> Tensor:
+    there = b.emit("TRANSPOSE", [b.reshape(_table(b, x, 3), (2, 96))], perms=(1, 0))
+    back = b.emit("TRANSPOSE", [b.reshape(there, (2, 6, 8, 2))], perms=(3, 0, 1, 2))
+    return b.emit("ABS", [b.rescale(back, [1.0], DType.INT32)])
+
+
+def transpose_of_a_reshape_of_transpose_elsewhere(b: Builder, x: Tensor) -> Tensor:
+    there = b.emit("TRANSPOSE", [b.reshape(x, (2, 96))], perms=(1, 0))
+    return b.emit("TRANSPOSE", [b.reshape(there, (2, 6, 16))], perms=(1, 2, 0))
+
+
 def transpose_of_transpose(b: Builder, x: Tensor) -> Tensor:
     return b.emit("TRANSPOSE", [b.emit("TRANSPOSE", [x], perms=(0, 2, 3, 1))], perms=(3, 0, 2, 1))
 
@@ -235,6 +246,8 @@ def another_sign_and_zero_point(b: Builder, x: Tensor) -> Tensor:
         (rescale_by_one_that_is_an_output, ["RESCALE", "RESCALE", "ABS"]),
         (slice_of_slice, ["SLICE"]),
         (transpose_of_transpose, ["TRANSPOSE"]),
+        (transpose_of_a_reshape_of_transpose_back, ["TABLE", "RESHAPE", "RESCALE", "ABS"]),
+        (transpose_of_a_reshape_of_transpose_elsewhere, ["RESHAPE", "TRANSPOSE", "RESHAPE", "TRANSPOSE"]),
         (transpose_of_tile, ["TRANSPOSE", "TILE"]),
         (transpose_of_a_reshape_of_tile, ["TRANSPOSE", "TILE", "RESHAPE"]),
         (transpose_of_a_reshape_of_tile_that_goes_between, ["TILE", "RESHAPE", "TRANSPOSE"]),

@@ -53,15 +53,19 @@ def test_the_mean_of_a_large_image_is_a_sum_along_axes(
 @pytest.mark.parametrize("reduced", [reduction.sum_, reduction.mean])
 @pytest.mark.parametrize(
     ("shape", "axes", "image"),
-    [((2, 4, 6, 5), [1, 2], True), ((2, 4, 6, 5), [2, 3], False), ((2, 65, 67, 2), [1, 2], False)],
+    [
+        *[((2, 4, 6, 5), [1, 2], True), ((2, 4, 6, 5), [2, 3], False), ((2, 65, 67, 2), [1, 2], False)],
+        *[((2, 4, 6, 5), [1], True), ((2, 4, 6, 5), [3], False), ((1, 40, 7, 3), [1], True), ((2, 65, 7), [1], False)],
+        *[((1, 70, 6), [1], True), ((1, 71, 6), [1], False), ((1, 1, 70, 1, 6), [2], True), ((70, 6), [0], True)],
+    ],
 )
-def test_a_sum_over_an_image_that_lies_as_one_is_a_convolution(
+def test_a_sum_over_what_lies_as_an_image_is_a_convolution(
     shape: tuple[int, ...], axes: list[int], image: bool, reduced: Callable[..., Value], convolved: bool
 ) -> None:
     b = Builder(Graph(), INTEGER, preferences=Preferences(convolved_sums=convolved))
     y = reduced(b, _quantized(b, shape, 0.5), axes, True)
     b.graph.outputs = [b.tensor(y)]
-    if reduced is reduction.sum_ or axes == [1, 2]:  # a mean over the last two is one in any case
+    if reduced is reduction.sum_ or axes != [2, 3]:  # a mean over the last two is one in any case
         assert ("DEPTHWISE_CONV2D" in _names(b)) is (image and convolved)
         assert "TRANSPOSE" not in _names(b)
     data = np.random.default_rng(0).integers(-128, 128, shape).astype(np.int8)

@@ -18,7 +18,6 @@ from .attention_in_parts import ATTENTION_IN_PARTS
 from .avg_pool_as_depthwise import AVERAGE_AS_DEPTHWISE
 from .bands_of_channels import BY_BAND
 from .beyond_registers import INDICES_IN_PARTS, LONG_PADDING, SUMS_OF_PARTS
-from .channels_in_order import CHANNELS_IN_ORDER
 from .conv2d_of_few_channels import COLUMNS_AS_CHANNELS, ROWS_AS_CHANNELS
 from .conv2d_of_whole_image import WHOLE_IMAGE
 from .conv2d_over_patches import OVERLAPPING_PATCHES, OVERLAPPING_PATCHES_U85, VIEWS
@@ -47,9 +46,9 @@ from .max_pool_copies import (
     REPEATED_CONSTANT,
 )
 from .mixed_widths import OF_ONE_WIDTH
-from .moves_of_layouts import MOVE_BEHIND_LAYOUT, PLANE_MOVED, PLANES_JOINED
 from .one_element_first import ONE_ELEMENT_FIRST
 from .padding import PADDING_APART, PADDING_IN_KERNEL, POOL_APART
+from .planes import PLANE_MOVED, PLANES_JOINED
 from .pools_of_long_strides import ROWS_OF_WINDOWS
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
 from .reduce_max_of_matmul import MAXIMUM_U85
@@ -133,7 +132,6 @@ ROWS: tuple[Row, ...] = (
     Row(COLUMNS_AS_CHANNELS, Kind.SPEED, ALL),
     Row(ROWS_AS_CHANNELS, Kind.SPEED, ALL),
     Row(WHOLE_IMAGE, Kind.SPEED, ALL),
-    Row(MOVE_BEHIND_LAYOUT, Kind.SPEED, ALL),
     Row(PLANES_JOINED, Kind.SPEED, ALL),
     Row(PLANE_MOVED, Kind.SPEED, ALL),
     Row(POOL_APART, Kind.SPEED, ALL),
@@ -141,7 +139,6 @@ ROWS: tuple[Row, ...] = (
     Row(AVERAGE_AS_DEPTHWISE, Kind.SPEED, ALL),
     Row(SUMS_IN_COLUMNS, Kind.SPEED, SMALL),
     Row(SUMS_IN_COLUMNS_U85, Kind.SPEED, U85),
-    Row(CHANNELS_IN_ORDER, Kind.SPEED, ALL),
     Row(RESHAPE_BEFORE_RESCALE, Kind.SPEED, ALL),
     Row(RESCALED_ONCE, Kind.SPEED, ALL),
     Row(REPEATED_CONSTANT, Kind.SPEED, SMALL),

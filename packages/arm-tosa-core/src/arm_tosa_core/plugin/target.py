@@ -147,8 +147,8 @@ class Preferences:
         largest_mean_window: height and width, at most, of the depthwise convolution that takes the mean of a quantized
             image. An image with longer sides is read in another shape of as many pixels; where none fits, the mean is
             taken by sums along the axes.
-        convolved_sums: sums over the height and width of such images, and means of those that have channels last in
-            PyTorch, are taken by a depthwise convolution where nothing is moved for it; otherwise along the axes.
+        convolved_sums: sums of quantized values over an axis that is not the last in memory, or over two of such
+            images, are taken by a depthwise convolution where nothing is moved for it; otherwise along the axes.
         most_repeated_indices: indices at most with which reals are gathered without a TRANSPOSE; they are repeated for
             every element of the axes before the one that is indexed.
         maxima: a maximum of quantized tensors costs no more than a sum: PReLU with slopes per channel is one.

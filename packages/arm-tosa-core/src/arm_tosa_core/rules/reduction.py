@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -45,8 +46,8 @@ def sum_(
         dtype = torch.int64
     x = x if dtype is None or x.quant else b.cast(x, dtype)
     axes = _axes(x, dims)
-    if _lies_as_image(b, x, axes):
-        return _finish(b, _of_image(b, x, axes, 1.0), axes, keepdim)
+    if image := _lying(b, x, axes):
+        return _finish(b, _of_image(b, x, axes, image, 1.0), axes, keepdim)
     return _plain_sum(b, x, dims, keepdim)
 
 
@@ -63,10 +64,10 @@ def mean(
     x = x if dtype is None or x.quant else b.cast(x, dtype)
     axes = _axes(x, dims)
     if x.quant is None and x.rank == 4 and axes == [2, 3]:
-        image = b.AVG_POOL2D(b.apply_clamp(b.nhwc(x)), x.shape[2:], (1, 1), (0, 0, 0, 0))
-        return _finish(b, b.nchw(image), axes, keepdim)
-    if _is_image(b, x, axes) and (axes == [2, 3] or _lies_as_image(b, x, axes)):
-        return _finish(b, _of_image(b, x, axes, 1 / math.prod(x.shape[axis] for axis in axes)), axes, keepdim)
+        pooled = b.AVG_POOL2D(b.apply_clamp(b.nhwc(x)), x.shape[2:], (1, 1), (0, 0, 0, 0))
+        return _finish(b, b.nchw(pooled), axes, keepdim)
+    if image := _lying(b, x, axes) or (_image(b, x, axes) if axes == [2, 3] else None):
+        return _finish(b, _of_image(b, x, axes, image, 1 / math.prod(x.shape[axis] for axis in axes)), axes, keepdim)
     return _finish(b, _plain_mean(b, x, axes), axes, keepdim)
 
 
@@ -75,44 +76,77 @@ def _plain_mean(b: OpBuilder, x: Value, axes: list[int]) -> Value:
     return b.mean(x, axes)
 
 
-def _is_image(b: OpBuilder, x: Value, axes: Sequence[int]) -> bool:
-    """Whether a convolution may sum over the axes."""
-    if x.quant is None or x.rank != 4 or len(axes) != 2 or x.const is not None:
-        return False
+#: Rows, columns or channels, at most, of an image that is made of other axes: devices have limits.
+_LONGEST = 1 << 16
+
+
+@dataclass(frozen=True)
+class _Image:
+    """How a convolution sums over axes.
+
+    Args:
+        order: all axes, as the convolution wants them in memory.
+        shape: ``[batch, height, width, channels]``, of their elements in that order.
+        window: its height and width.
+    """
+
+    order: list[int]
+    shape: list[int]
+    window: tuple[int, int]
+
+
+def _image(b: OpBuilder, x: Value, axes: Sequence[int]) -> _Image | None:
+    """The image of whose pixels a convolution may take sums; None: there is none."""
     widest = 16 if b.spec.support_extension("int16") else 8
-    return x.quant.bits <= widest and _window(b, [x.shape[axis] for axis in axes]) is not None
+    if x.quant is None or x.const is not None or x.quant.bits > widest:
+        return None
+    if len(axes) == 2 and x.rank == 4:
+        first, last = (axis for axis in range(4) if axis not in axes)
+        window = _window(b, [x.shape[axis] for axis in axes])
+        shape = [x.shape[first], *(window or ()), x.shape[last]]
+        return None if window is None else _Image([first, *axes, last], shape, window)
+    return _along(b, x, axes[0]) if len(axes) == 1 else None
 
 
-def _window(b: OpBuilder, image: Sequence[int]) -> Sequence[int] | None:
+def _along(b: OpBuilder, x: Value, axis: int) -> _Image | None:
+    """As ``_image``, for an axis that is not the last one in memory."""
+    order = sorted(range(x.rank), key=lambda each: x.axes[each])
+    sizes = [x.shape[each] for each in order]
+    before, count, behind = math.prod(sizes[: x.axes[axis]]), x.shape[axis], sizes[x.axes[axis] + 1 :]
+    if not x.size or math.prod(behind) == 1 or max(before, math.prod(behind)) > _LONGEST:
+        return None
+    rows, window = math.prod(behind[:-1]), _window(b, [count, 1])
+    if before == rows == 1:
+        return None if window is None else _Image(order, [1, *window, behind[-1]], window)
+    if count > b.preferences.largest_mean_window:
+        return None
+    if before == 1:
+        return _Image(order, [1, count, rows, behind[-1]], (count, 1))
+    return _Image(order, [1, before, count, rows * behind[-1]], (1, count))
+
+
+def _window(b: OpBuilder, image: Sequence[int]) -> tuple[int, int] | None:
     """Height and width that the target convolves, of as many pixels as the image: a sum may break rows anywhere."""
     largest, count = b.preferences.largest_mean_window, math.prod(image)
     if max(image) <= largest:
-        return image
+        return (image[0], image[1])
     rows = next((n for n in range(math.isqrt(count), 0, -1) if count % n == 0), 1)
     return (rows, count // rows) if count and count // rows <= largest else None
 
 
-def _image_axes(axes: Sequence[int]) -> list[int]:
-    """All axes of an image, those of its height and width in the middle."""
-    first, last = (axis for axis in range(4) if axis not in axes)
-    return [first, *axes, last]
+def _lying(b: OpBuilder, x: Value, axes: Sequence[int]) -> _Image | None:
+    """The image, if the target prefers a convolution and it lies in memory as that takes it: nothing is moved."""
+    image = _image(b, x, axes) if b.preferences.convolved_sums else None
+    return image if image is not None and [x.axes[axis] for axis in image.order] == [*range(x.rank)] else None
 
 
-def _lies_as_image(b: OpBuilder, x: Value, axes: Sequence[int]) -> bool:
-    """Whether the target prefers a convolution, and it lies in memory as that takes it, so that nothing is moved."""
-    preferred = b.preferences.convolved_sums and _is_image(b, x, axes)
-    return preferred and [x.axes[axis] for axis in _image_axes(axes)] == [0, 1, 2, 3]
-
-
-def _of_image(b: OpBuilder, x: Value, axes: Sequence[int], factor: float) -> Value:
-    """The sum over two axes times a factor. AVG_POOL2D rounds to the scale of its input, so ones are convolved with."""
-    order = _image_axes(axes)
-    image = b.apply_clamp(b.TRANSPOSE(x, order))
-    batch, *pixels, channels = image.shape
-    image = b.RESHAPE(image, [batch, *(_window(b, pixels) or pixels), channels])
-    weight = b.equal_weights((*image.shape[1:], 1), factor, image)
-    sums = b.conv("DEPTHWISE_CONV2D", image, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
-    return b.TRANSPOSE(sums, [order.index(axis) for axis in range(4)])
+def _of_image(b: OpBuilder, x: Value, axes: Sequence[int], image: _Image, factor: float) -> Value:
+    """The sum over axes times a factor. AVG_POOL2D rounds to the scale of its input, so ones are convolved with."""
+    pixels = b.RESHAPE(b.apply_clamp(b.TRANSPOSE(x, image.order)), image.shape)
+    weight = b.equal_weights((*image.window, image.shape[3], 1), factor, pixels)
+    sums = b.conv("DEPTHWISE_CONV2D", pixels, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
+    sums = b.RESHAPE(sums, [1 if axis in axes else x.shape[axis] for axis in image.order])
+    return b.TRANSPOSE(sums, [image.order.index(axis) for axis in range(x.rank)])
 
 
 @op("aten.amax.default", "aten.max.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate, pairwise
 from math import inf, prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -220,3 +222,14 @@ def fewest_axes(shape: Sequence[int], perms: Sequence[int], most: float = inf) -
             runs.append([axis])
     before = sorted(runs)
     return [prod(shape[axis] for axis in run) for run in before], tuple(map(before.index, runs))
+
+
+def finest_axes(*shapes: Sequence[int]) -> tuple[list[int], list[list[range]]]:
+    """Sizes of the finest axes that all shapes consist of (empty if there are none), and those of each axis, by number.
+
+    An axis of one element has none.
+    """
+    ends = [list(accumulate(shape, mul, initial=1)) for shape in shapes]
+    cuts = sorted({end for each in ends for end in each})
+    sizes = [] if any(b % a for a, b in pairwise(cuts)) else [b // a for a, b in pairwise(cuts)]
+    return sizes, [[range(cuts.index(a), cuts.index(b)) for a, b in pairwise(each)] for each in ends]

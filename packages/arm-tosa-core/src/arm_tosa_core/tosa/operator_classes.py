@@ -8,7 +8,5 @@ CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D")
 VIEWS = ("RESHAPE", "TRANSPOSE")
 #: Operators that move, drop or add elements of one operand.
 MOVES = ("PAD", "RESHAPE", "REVERSE", "SLICE", "TRANSPOSE")
-#: Operators that move elements and keep the shape, or a part of it, or add to it.
-MOVES_OF_IMAGES = ("PAD", "REVERSE", "SLICE")
 #: Operators whose result consists of copies of operands.
 ASSEMBLED = ("CONCAT", "PAD", "TILE")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 
 from ...support.errors import Rejected, require
 from ...tosa.dtypes import numpy_dtype
-from ...tosa.ir import DType, Tensor, joined
+from ...tosa.ir import DType, Tensor, finest_axes, joined
 from ..values import QParams, Value, inverse, is_identity
 from .casts import Casts
 from .quantization import Quantization
@@ -52,13 +52,26 @@ class DataMovement(Quantization, Casts):
             quant = replace(quant, axis=self._same_axis(x.shape, shape, quant.axis))
         if x.const is not None:
             return x.replace(shape=shape, const=x.const.reshape(shape), quant=quant)
+        if x.perm is None or not x.size:
+            return x.replace(shape=shape, tensor=self.reshape(self.tensor(x), shape), perm=None, quant=quant)
+        groups = _groups(x, shape)
+        axes = [i for i, n in enumerate(shape) if n == 1] + [i for group in groups for i in group.axes]
+        tensor = self.reshape(
+            self._joined(x, [part for group in groups for part in group.parts]), [shape[i] for i in axes]
+        )
+        return x.replace(shape=shape, tensor=tensor, perm=inverse(tuple(axes)), quant=quant)
+
+    def _joined(self, x: Value, parts: Sequence[_Part]) -> Tensor:
+        """The tensor whose axes lie in the order of parts, with those of one element first."""
         assert x.tensor is not None
-        if x.perm is not None and x.size:
-            old, new = _memory_orders(x, shape)
-            tensor = x.tensor if old is None else self.tensor(x, inverse(old))
-            tensor = self.reshape(tensor, [shape[i] for i in new])
-            return x.replace(shape=shape, tensor=tensor, perm=inverse(new), quant=quant)
-        return x.replace(shape=shape, tensor=self.reshape(self.tensor(x), shape), perm=None, quant=quant)
+        lying = sorted(parts, key=lambda part: part.place)
+        if lying == parts:
+            return x.tensor
+        if all(part.is_whole for part in parts):
+            ones = (i for i, n in enumerate(x.shape) if n == 1)
+            return self.tensor(x, inverse((*ones, *(part.axis for part in parts))))
+        split = self.reshape(x.tensor, [part.size for part in lying])
+        return self._transposed(split, tuple(map(lying.index, parts)))
 
     def split_channels(self, value: Value, groups: int) -> tuple[Value, list[int]]:
         """Channels that lie last in memory stay there."""
@@ -246,31 +259,63 @@ class DataMovement(Quantization, Casts):
         return self.cast(value, torch.bool)
 
 
-def _memory_orders(x: Value, shape: tuple[int, ...]) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
-    """In which orders the axes must lie in memory before a reshape, and lie after it.
+@dataclass(frozen=True)
+class _Part:
+    """A part of an axis: of what a reshape parts, or all of it.
 
-    The first is None where the reshape only splits and merges axes that lie side by side already. Else axes that merge
-    are brought together where the largest of them lies, which keeps images NHWC and moves the least. Axes of size 1 lie
-    anywhere.
+    Args:
+        axis: the axis.
+        size: how many elements it has.
+        place: where it lies in memory: the axis, and the part of it.
+        is_whole: it is all of the axis.
     """
-    groups: list[tuple[list[int], list[int]]] = []  # old axes, the new axes they become
+
+    axis: int
+    size: int
+    place: tuple[int, int]
+    is_whole: bool
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Parts that have to lie side by side, one behind the other, and the axes that a reshape makes of them."""
+
+    parts: list[_Part]
+    axes: list[int]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where the parts are brought together: where the largest of them lies, or of whole axes if there are any.
+
+        So images stay NHWC, and least is moved.
+        """
+        return max(self.parts, key=lambda part: (part.is_whole, part.size, part.axis)).place
+
+
+def _groups(x: Value, shape: tuple[int, ...]) -> list[_Group]:
+    """What a reshape merges, as it is to lie in memory. Axes of one element, in no group, lie anywhere."""
+    groups: list[_Group] = []
     old = [i for i, n in enumerate(x.shape) if n != 1]
     new = [i for i, n in enumerate(shape) if n != 1]
     while old or new:
-        group: tuple[list[int], list[int]] = ([old.pop(0)], [new.pop(0)])
-        sizes = [x.shape[group[0][0]], shape[group[1][0]]]
+        before, after = [old.pop(0)], [new.pop(0)]
+        sizes = [x.shape[before[0]], shape[after[0]]]
         while sizes[0] != sizes[1]:
-            side, axes, of = (0, old, x.shape) if sizes[0] < sizes[1] else (1, new, shape)
-            group[side].append(axes.pop(0))
-            sizes[side] *= of[group[side][-1]]
-        groups.append(group)
-    place = x.axes
-    groups.sort(key=lambda g: place[max(g[0], key=lambda axis: (x.shape[axis], axis))])
-    before = [axis for axes, _ in groups for axis in axes]
-    after = [i for i, n in enumerate(shape) if n == 1] + [i for _, axes in groups for i in axes]
-    if [place[axis] for axis in before] == sorted(place[axis] for axis in before):
-        return None, tuple(after)
-    return (*(i for i, n in enumerate(x.shape) if n == 1), *before), tuple(after)
+            side, axes, of, group = (0, old, x.shape, before) if sizes[0] < sizes[1] else (1, new, shape, after)
+            group.append(axes.pop(0))
+            sizes[side] *= of[group[-1]]
+        cut, (first, second) = finest_axes([x.shape[axis] for axis in before], [shape[axis] for axis in after])
+        if not cut:  # no parts of the ones are parts of the others
+            whole = [_Part(axis, x.shape[axis], (x.axes[axis], 0), True) for axis in before]
+            groups.append(_Group(whole, after))
+            continue
+        parts = [
+            _Part(axis, cut[i], (x.axes[axis], i), len(own) == 1)
+            for axis, own in zip(before, first, strict=True)
+            for i in own
+        ]
+        groups += [_Group([parts[i] for i in own], [axis]) for axis, own in zip(after, second, strict=True)]
+    return sorted(groups, key=lambda group: group.place)
 
 
 def _to_memory(x: Value, per_axis: Sequence[_T]) -> list[_T]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import accumulate, islice, pairwise
+from itertools import islice
 from math import prod
-from operator import mul
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ...plugin.target import Preferences
 from ...support.errors import Rejected, require
 from ...tosa.dtypes import numpy_dtype, to_array, torch_to_tosa
 from ...tosa.graph import Graph
-from ...tosa.ir import DType, Origin, Tensor, fewest_axes
+from ...tosa.ir import DType, Origin, Tensor, fewest_axes, finest_axes
 from ...tosa.specification import TosaSpecification
 from ...tosa.table_checks import check
 from ...tosa.verifier import Check
@@ -200,7 +199,7 @@ class Emitter:
             inner = inner.inputs[0].producer
         if inner is not None and inner.name == "TRANSPOSE":
             source, turned = inner.inputs[0], inner.output
-            sizes, (first, second) = _finest(turned.shape, x.shape)
+            sizes, (first, second) = finest_axes(turned.shape, x.shape)
             order = [first[a] for a in inverse(inner.attrs["perms"])]  # of the source's axes
             before = [part for parts in order for part in parts]
             move = tuple(before.index(part) for p in perms for part in second[p])
@@ -318,17 +317,6 @@ class Emitter:
         assert value.tensor is not None
         tensor = self.emit("CAST", [value.tensor], output_dtype=torch_to_tosa(narrow))
         return Value(value.shape, dtype, tensor, perm=value.perm)
-
-
-def _finest(*shapes: tuple[int, ...]) -> tuple[list[int], list[list[range]]]:
-    """Sizes of the finest axes that all shapes consist of (empty if there are none), and those of each axis, by number.
-
-    An axis of one element has none.
-    """
-    ends = [list(accumulate(shape, mul, initial=1)) for shape in shapes]
-    cuts = sorted({end for each in ends for end in each})
-    sizes = [] if any(b % a for a, b in pairwise(cuts)) else [b // a for a, b in pairwise(cuts)]
-    return sizes, [[range(cuts.index(a), cuts.index(b)) for a, b in pairwise(each)] for each in ends]
 
 
 def _bounds(data: torch.Tensor) -> tuple[int, int] | None:
