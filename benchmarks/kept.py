@@ -13,15 +13,14 @@ import argparse
 from collections.abc import Iterator
 
 from benchmarks.processes import run_case
-from benchmarks.real.registry import JUDGES, NETWORKS
+from benchmarks.real.registry import ALL
 from benchmarks.results import Measurement, Run, add_results_option, progress, record
 
 
 def main() -> None:
     """Measures what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    networks = list(NETWORKS | JUDGES)
-    parser.add_argument("--networks", nargs="+", choices=networks, default=networks)
+    parser.add_argument("--networks", nargs="+", choices=list(ALL), default=list(ALL))
     parser.add_argument("--targets", nargs="+", default=["ethos-u55-128", "ethos-u85-256"])
     parser.add_argument("--keep", default="0.99", help="the part of float's decisions (default: 0.99)")
     parser.add_argument("--minutes", default="20", help="of CPU time (default: 20)")

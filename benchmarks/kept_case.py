@@ -17,7 +17,7 @@ from arm_tosa_core import Kept, Minutes, lower, quantize_to_keep
 from benchmarks.probes import cpu_seconds, recorded
 from benchmarks.real.case import on_model, rolled
 from benchmarks.real.network import Call, Network
-from benchmarks.real.registry import JUDGES, NETWORKS
+from benchmarks.real.registry import ALL
 
 _ON_MODEL_S = 60.0  # how long the delivered program runs on the functional model
 
@@ -30,7 +30,7 @@ def main(name: str, target: str, keep: str, minutes: str, result_path: str) -> N
     torch.manual_seed(0)
     result: dict[str, Any] = {}
     with recorded(result, result_path):
-        network = (NETWORKS | JUDGES)[name].make()
+        network = ALL[name].make()
         judging = rolled(network, network.held_out)
         found, figures = _kept(network, judging, target, float(keep), float(minutes))
         result |= figures

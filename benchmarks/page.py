@@ -18,6 +18,7 @@ from benchmarks import demo, prose, rewrite_tables
 from benchmarks.charts import CHARTS, Chart, draw, is_current
 from benchmarks.documents import with_block, with_span, write
 from benchmarks.figures import Figures
+from benchmarks.kept_tables import BLOCKS as KEPT
 from benchmarks.real_tables import BLOCKS as REAL
 from benchmarks.results import RESULTS, ROOT, read
 from benchmarks.tables import BLOCKS
@@ -30,7 +31,7 @@ IMAGES = ROOT / "docs" / "images" / "benchmarks"
 #: The blocks of each page.
 PAGES: dict[Path, Mapping[str, Callable[[Figures], str]]] = {
     DOCUMENT: BLOCKS,
-    TRAINED: {**REAL, "behind": prose.behind_the_rival},
+    TRAINED: {**REAL, **KEPT, "behind": prose.behind_the_rival},
     ROOT / "README.md": {"demo": demo.shown},
     ROOT / "docs" / "explanation" / "firmware.md": {"costs": prose.costs_of_steps},
     ROOT / "docs" / "reference" / "vela-limits.md": {"rewrites": rewrite_tables.rewrites},

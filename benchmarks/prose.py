@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import median
 
-from benchmarks import peers_tables, timing_tables
+from benchmarks import kept_tables, peers_tables, timing_tables
 from benchmarks.documents import table
 from benchmarks.figures import Case, Figures
 from benchmarks.published_cycles import PUBLISHED
@@ -213,6 +213,7 @@ SPANS: dict[Path, dict[str, Callable[[Figures], str]]] = {
         "wide-median": _median_of_wide,
         "magika": _agreed("magika", "a16w8"),
         "commits": _commits,
+        **kept_tables.SPANS,
     },
     _DOCS / "explanation" / "ethosu-timing.md": {
         "layers": _by_target(0),

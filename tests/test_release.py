@@ -31,7 +31,10 @@ OPTIONS = argparse.Namespace(litert="", cmsis_nn="", steps=[])
 
 def _names(step: Step) -> set[str]:
     """The networks of a step; those of benchmarks.real can only be imported beside the packages that it fetches."""
-    trained = {name for names in _registry().values() for name in names}
+    lists = _registry()
+    if step.name == "kept":
+        return {name for names in lists.values() for name in names}
+    trained = {*lists["CHOSEN_ON"], *lists["HELD_OUT"]}
     if step.name in ("real", "cells"):
         return trained | (set(NETWORKS) if step.name == "cells" else set())
     return set(release.names(step))

@@ -32,9 +32,10 @@ class OnnxPart(FileModel):
         outputs: Sequence[str] | None = None,
     ) -> None:
         graph = read(path)
-        names = inputs or [one.name for one in graph.inputs]
-        ends = tuple(FileInput(name, tuple(x.shape), x.dtype) for name, x in zip(names, example, strict=True))
-        part = replace(graph, inputs=ends, outputs=tuple(outputs or graph.outputs))
+        names = inputs or [one.name for one in graph.inputs if one.default is None]
+        ends = [FileInput(name, tuple(x.shape), x.dtype) for name, x in zip(names, example, strict=True)]
+        ends += [one for one in graph.inputs if one.default is not None and one.name not in names]  # constants
+        part = replace(graph, inputs=tuple(ends), outputs=tuple(outputs or graph.outputs))
         super().__init__(_needed(part), ROWS, path.name)
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:  # type: ignore[override]

@@ -65,3 +65,4 @@ JUDGES: dict[str, Origin] = {
     "faces": faces.ORIGIN,
     "tumours": tumours.ORIGIN,
 }
+ALL = NETWORKS | JUDGES
