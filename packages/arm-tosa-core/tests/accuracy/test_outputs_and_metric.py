@@ -127,3 +127,19 @@ def test_an_input_with_a_long_tail_is_named_with_the_share_and_the_remedy(folder
     printed = " ".join(run(*ARGUMENTS).output.split())
     assert "warning: input 'x': 83% of its numbers are less than half a step of 8 bits" in printed
     assert "int16x8 for linear" in printed
+
+
+def test_for_a_metric_the_float_model_runs_once() -> None:
+    """A second comparison is with the outputs of the first, here with others that are put in their place."""
+    program = torch.export.export(torch.nn.Linear(6, 2).eval(), (torch.ones(1, 6),))
+    samples = [((torch.full((1, 6), float(i)),), {}) for i in range(1, 4)]
+    model = Model(program, TosaCompileSpec("TOSA-1.0+INT"), samples, samples, metric=lambda *_: 1.0)
+    quantized = model.quantize(Scheme())
+    first = model.compare(quantized, operators=False)
+    known = model._exact
+    assert known is not None and len(known) == 3
+    assert model.compare(quantized, operators=False).outputs == first.outputs
+    for outputs in known:
+        outputs[0] = torch.zeros(1, 2)
+    assert model.compare(quantized, operators=False).calls.exact == [outputs[0] for outputs in known]
+    assert model.compare(quantized).outputs == first.outputs

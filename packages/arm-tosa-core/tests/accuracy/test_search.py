@@ -119,6 +119,22 @@ def test_groups_are_units_that_numbers_go_between() -> None:
     assert "size =" in next(unit.source for group in found.groups for unit in group if unit.name == "rsqrt")
 
 
+def test_what_16_bits_everywhere_do_not_reach_is_not_sought_long() -> None:
+    """int8, int16x8, all units, and the plans of three limits."""
+    model, int8, _ = _prepare("normalized")
+    model.metric = lambda exact, noisy, _samples: 1.0
+    found = search(model, int8, model.compare(int8), Goal(least=2.0))
+    assert found.chosen is None and len(found.points) <= 6
+
+
+def test_other_planners_look_for_less_than_what_was_found() -> None:
+    """With a metric that all plans keep, each planner goes down from the cheapest so far."""
+    model, int8, _ = _prepare("normalized")
+    model.metric = lambda exact, noisy, _samples: 1.0
+    found = search(model, int8, model.compare(int8), Goal(least=1.0))
+    assert found.chosen is not None and found.chosen.units == () and len(found.points) <= 3
+
+
 @pytest.mark.parametrize(("errors", "kept"), [((1.0, 1.0, 1.0, 9.0), False), ((0.5, 0.5, 0.5, 2.0), True)])
 def test_units_in_16_bits_gain_by_more_than_chance(errors: tuple[float, ...], kept: bool) -> None:
     """Of four samples one alone gains in the first row, and its gain is the mean's."""

@@ -123,6 +123,7 @@ def compare(
     *,
     operators: bool = True,
     metric: Metric | None = None,
+    known: list[list[Any]] | None = None,
 ) -> Comparison:
     """Runs both graphs on the same samples; buffers that they write have their numbers again after it.
 
@@ -131,6 +132,8 @@ def compare(
         converted: what ``convert_pt2e`` made of a copy of it; equal operators have equal names.
         operators: also look at every operator, not only at the outputs.
         metric: also ask this about the outputs; they are kept for all samples.
+        known: the float outputs of each sample, flat, of an earlier comparison without ``operators``: the float model
+            does not run. An empty list is filled.
     """
     rows: dict[str, _Row] = {}
     calls = Calls()
@@ -139,8 +142,15 @@ def compare(
     exact = {n.name: n for n in prepared.graph.nodes if operators and _computes(n)}
     seen = _results(converted, exact)
     floats, integers = _Results(), _Results()
-    runners = Runner(prepared, exact.values(), floats.see), Runner(converted, seen.values(), integers.see)
-    for (args, kwargs), (wanted, got) in run(samples, *runners):
+    runners = [Runner(converted, seen.values(), integers.see)]
+    is_known = bool(known)
+    if not is_known:
+        runners.insert(0, Runner(prepared, exact.values(), floats.see))
+    for (args, kwargs), outputs in run(samples, *runners):
+        got = outputs[-1]
+        wanted = known[count] if known is not None and is_known else outputs[0]
+        if known is not None and not is_known:
+            known.append(wanted)
         for name, node in seen.items():
             if name in floats.kept:
                 row = rows.setdefault(name, _Row(exact[name], node))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -68,6 +69,11 @@ class Model:
         #: What was measured before.
         self.memory = Memory()
         self.clock = Clock()
+        #: The float outputs of the evaluation data, once they are known; kept for a metric, which is given them anyway.
+        self._exact: list[list[Any]] | None = None if metric is None else []
+        #: What is known of schemes by their texts: the comparison without operators and calls, and the cost.
+        self._compared: dict[str, Comparison] = {}
+        self._costs: dict[str, Mapping[str, float]] = {}
         #: How often it was quantized with all the data, and estimated: what a search is made of.
         self.quantized = self.estimated = 0
 
@@ -90,9 +96,27 @@ class Model:
 
     def compare(self, quantized: Quantized, *, operators: bool = True) -> Comparison:
         """Per output, and per operator if asked, on the evaluation data; the metric with it."""
-        return compare(
-            quantized.prepared, quantized.converted, self.evaluation, operators=operators, metric=self.metric
+        made = compare(
+            quantized.prepared,
+            quantized.converted,
+            self.evaluation,
+            operators=operators,
+            metric=self.metric,
+            known=None if operators else self._exact,
         )
+        if not operators:
+            self._compared[str(quantized.scheme)] = replace(made, calls=None)
+        return made
+
+    def compare_for_search(self, quantized: Quantized) -> Comparison:
+        """What was found without a look at operators, and the operators as one sample shows them: their bits, no more.
+
+        Errors of operators on all samples take longer than all else, and no search reads them.
+        """
+        scheme = str(quantized.scheme)
+        whole = self._compared.get(scheme) or replace(self.compare(quantized, operators=False), calls=None)
+        operators = compare(quantized.prepared, quantized.converted, self.evaluation[:1]).operators
+        return replace(whole, operators=operators)
 
     def figure(self, comparison: Comparison) -> float:
         """What the search makes as large as it can: the metric, or the SQNR of the worst output, dB.
@@ -115,7 +139,10 @@ class Model:
         Raises:
             UsageError: the target estimates nothing.
         """
-        return self._cost(quantized.converted)
+        scheme = str(quantized.scheme)
+        if scheme not in self._costs:
+            self._costs[scheme] = self._cost(quantized.converted)
+        return self._costs[scheme]
 
     def cost_of(self, quantized: Quantized, figure: str) -> float:
         """One figure of ``cost``.

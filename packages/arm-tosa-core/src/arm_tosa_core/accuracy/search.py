@@ -25,7 +25,9 @@ from .units import WIDE, Unit, Units, find_units
 
 _SAMPLES = 12
 #: Limits of cost that plans are made for.
-_STEPS = 6
+_STEPS, _HOPELESS_STEPS = 6, 3
+#: Nearer limits than this part of what int8 costs are not told apart.
+_FINE = 0.01
 #: With a metric, which may look at one output only, plans are also made for each of the first few alone.
 _OUTPUTS = 4
 
@@ -45,6 +47,8 @@ def search(model: Model, int8: Quantized, comparison: Comparison, goal: Goal) ->
     try:
         for planner in trials.planners():
             trials.bisect(planner)
+            if trials.is_hopeless():
+                break
     except OutOfTime:
         return trials.finish(is_cut_short=True)
     return trials.finish()
@@ -177,10 +181,16 @@ class _Trials:
     def bisect(self, planner: Planner) -> None:
         """Tries plans by expected cost: the dearest within the budget, or the first that is accurate enough."""
         below, above = 0.0, float(planner.costs.sum())
-        if not self.goal.is_cheapest:  # costs are expected as a sum, which is not far off
+        if self.goal.is_cheapest:
+            above = min(
+                [above, *(point.cost - self.first.cost for point in self.points.values() if self._keeps(point))]
+            )
+        else:  # costs are expected as a sum, which is not far off
             room = self.bounds.most - self.first.cost
             below, above = room / 2, 2 * room
-        for _ in range(_STEPS):
+        for _ in range(_HOPELESS_STEPS if self.is_hopeless() else _STEPS):
+            if self.goal.is_cheapest and above - below < _FINE * self.first.cost:
+                break
             middle = (below + above) / 2
             if self._is_enough(self.try_(planner.within(middle).units)):
                 above = middle
@@ -188,10 +198,17 @@ class _Trials:
                 below = middle
         self.try_(range(len(self.units.all)))
 
+    def is_hopeless(self) -> bool:
+        """Whether nothing was accurate enough, 16 bits everywhere included: other plans would be by chance alone."""
+        return bool(self.whole) and not any(map(self._keeps, [*self.whole, *self.points.values()]))
+
     def _is_enough(self, point: Point) -> bool:
         """Whether only cheaper plans are worth a try."""
         if not self.goal.is_cheapest:
             return point.cost > self.bounds.most
+        return self._keeps(point)
+
+    def _keeps(self, point: Point) -> bool:
         return point.value >= self.bounds.least
 
     def finish(self, *, is_cut_short: bool = False) -> Search:

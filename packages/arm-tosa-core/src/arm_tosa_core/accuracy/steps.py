@@ -68,7 +68,7 @@ def _search(trials: Trials) -> _Found:
     """
     model = trials.model
     int8 = trials.quantized(Recipe())
-    found = search(model, int8, model.compare(int8), Goal(least=trials.least))
+    found = search(model, int8, model.compare_for_search(int8), Goal(least=trials.least))
     if found.is_cut_short and found.chosen is None:
         raise OutOfTime
     points = [point for point in found.points if point.units and point.scheme.scheme != WIDE]
