@@ -47,7 +47,7 @@ NOT_MEASURED = {
     "docs/reference/errors-and-settings.md": "30 minutes",
     "docs/reference/file-formats.md": "32 bytes|16 bytes|128 bytes",
     "docs/reference/vela-limits.md": "8 times",
-    "docs/trained-networks.md": "0.8 %|98 %|2 s|64 ms|32 ms|1.6 s|9 s",
+    "docs/trained-networks.md": "0.8 %|98 %|99 %|99%|20 CPU minutes|2 s|64 ms|32 ms|1.6 s|9 s",
     "docs/tutorial/first-firmware.md": "32 bytes",
 }
 
