@@ -39,7 +39,15 @@ with without_exporter():
 assert "torch._inductor.fx_passes" not in sys.modules  # a second of imports, for one function
 from torch.export._remove_auto_functionalized_pass import decompose_auto_functionalized
 
-decompose_auto_functionalized(torch.fx.symbolic_trace(torch.nn.Identity()).graph)
+graph = torch.fx.symbolic_trace(torch.nn.Identity()).graph
+decompose_auto_functionalized(graph)
+assert "torch._inductor.fx_passes" not in sys.modules  # there is nothing to decompose
+with graph.inserting_before(graph.output_node()):
+    graph.call_function(torch.ops.higher_order.auto_functionalized, (torch.ops.aten.add_.Tensor,))
+try:
+    decompose_auto_functionalized(graph)
+except Exception:  # it has no operands
+    pass
 assert "torch._inductor.fx_passes.post_grad" in sys.modules
 """
 

@@ -30,6 +30,8 @@ class TfliteRows(Rows):
 ROWS = TfliteRows()
 _CUT = "It chooses among boxes, a number of them that varies. Make the file without it, and do it on the CPU"
 ROWS.advice |= {
+    "BIDIRECTIONAL_SEQUENCE_LSTM": "Make it of two layers of one direction, the second between two reversals of time, "
+    "in the model that the file was made from",
     "CUSTOM TFLite_Detection_PostProcess": f"{_CUT} (export_tflite_ssd_graph.py: --add_postprocessing_op=false)",
     "NON_MAX_SUPPRESSION_V4": _CUT,
     "NON_MAX_SUPPRESSION_V5": _CUT,

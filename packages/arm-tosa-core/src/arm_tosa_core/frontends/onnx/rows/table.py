@@ -66,6 +66,7 @@ _FUSED = (
     "leaves the operators of ONNX"
 )
 _VARIES = "The number of its results varies. Cut the model before it, and compute the rest on the CPU"
+_WINDOWS = "The places of its windows are computed. Cut the model before it, and compute the rest on the CPU"
 _RANDOM = "It draws at random. Make its numbers an input"
 _LISTS = "Export the model without lists of tensors, with Split and Concat for example"
 _TEXT = "It reads text. Cut the model behind it, and give the numbers"
@@ -73,6 +74,7 @@ _FOR_CPU = "It quantizes for ONNX Runtime. Take the float file, and quantize it:
 ROWS = OnnxRows()
 for _advice, _kinds in (
     (_VARIES, "NonMaxSuppression Unique"),
+    (_WINDOWS, "MaxRoiPool RoiAlign"),
     (_RANDOM, "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike"),
     (_LISTS, "ConcatFromSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert"),
     (_LISTS, "SequenceLength SequenceMap SplitToSequence"),
