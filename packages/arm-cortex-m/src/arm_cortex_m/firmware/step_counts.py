@@ -55,8 +55,7 @@ def form_and_counts(step: Called | Operator, vectors: str) -> tuple[str, Counts]
         how = [text for text, (attribute, value) in _WAYS.items() if op.attrs.get(attribute) == value]
         how += ["with padding"] if any(op.attrs.get("pad", ())) else []
         name = " ".join([f"{op.name} of {op.inputs[0].dtype.bits} to {op.output.dtype.bits} bits", *how])
-        lines = op.output.size // op.output.shape[-1] if op.name == "TRANSPOSE" and op.output.size else op.output.size
-        return name, (element_operations(op), lines, 1)
+        return name, (element_operations(op), op.output.size, 1)
     function = step.call.function
     return _COUNTS[function](function, _Fields(step.call.fields), _LANES[vectors])
 
