@@ -98,12 +98,6 @@ class _Applied(Observer):
         self.names.append(application.rewrite.name)
 
 
-def test_what_is_cut_off_is_cut_behind_the_transpose() -> None:
-    plain, chosen = (names_of(graph) for graph in _legalized("ethos-u55-128", (64, 3, 32, 0, 1)))
-    assert plain.index("SLICE") < plain.index("TRANSPOSE")
-    assert chosen.index("SLICE") > chosen.index("TRANSPOSE")
-
-
 def _legalized(accelerator: str, layer: tuple[int, ...]) -> list[Graph]:
     """The layer without choices, and with those that are made, which take no more cycles."""
     spec = EthosUCompileSpec(accelerator)
