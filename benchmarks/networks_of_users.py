@@ -92,6 +92,33 @@ def _sound() -> nn.Module:
     )
 
 
+class _Attention(nn.Module):
+    """Attention among many tokens."""
+
+    def __init__(self, size: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.inputs, self.outputs = nn.Linear(size, 3 * size), nn.Linear(size, size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, tokens, size = x.shape
+        parts = self.inputs(x).view(batch, tokens, 3, self.heads, size // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
+        mixed = nn.functional.scaled_dot_product_attention(query, key, value)
+        return self.outputs(mixed.transpose(1, 2).reshape(batch, tokens, size))
+
+
+class _Spectrum(nn.Module):
+    """The head of a speech synthesizer: frames in, bands by frames out."""
+
+    def __init__(self, size: int, bands: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(size, size), nn.ReLU(), nn.Linear(size, bands))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x).transpose(1, 2)
+
+
 def _made(module: Callable[[], nn.Module], *shape: int) -> Callable[[], Network]:
     def make() -> Network:
         torch.manual_seed(0)
@@ -101,7 +128,9 @@ def _made(module: Callable[[], nn.Module], *shape: int) -> Callable[[], Network]
 
 
 REG: dict[str, Callable[[], Network]] = {
+    "attention": _made(lambda: _Attention(64, 4), 1024, 64),
     "bc_resnet": _made(_bc_resnet, 1, 40, 100),
     "espcn": _made(_espcn, 1, 120, 160),
     "sound": _made(_sound, 1, 16000),
+    "spectrum": _made(lambda: _Spectrum(128, 80), 200, 128),
 }
