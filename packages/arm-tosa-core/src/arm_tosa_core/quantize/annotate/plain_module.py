@@ -16,6 +16,7 @@ from ...lowering.operator_names import is_reproducible
 from ...lowering.rule_set import RuleSet
 from ...lowering.unwritable import require_dense
 from .node_roles import arguments_of, is_layer
+from .numbers_in_arithmetic import read_number
 
 _DETACH = torch.ops.aten.detach_.default
 
@@ -25,9 +26,9 @@ def make_plain(module: GraphModule, rules: RuleSet, is_trained: bool = False) ->
 
     Graphs of ``torch.no_grad`` and ``torch.autocast`` become part of the module's. Buffers whose elements share memory
     get memory of their own. A layer's weight or bias that is computed from parameters, and from buffers that nothing
-    writes to, becomes a constant, unless something random is among it. Buffers that are weights or biases become
-    parameters that do not learn, because PyTorch joins batch norms with no others. Parameters and buffers that nobody
-    reads any more are removed.
+    writes to, becomes a constant, unless something random is among it. Constants of one element become numbers where
+    arithmetic reads them. Buffers that are weights or biases become parameters that do not learn, because PyTorch joins
+    batch norms with no others. Parameters and buffers that nobody reads any more are removed.
 
     Args:
         is_trained: parameters will have other numbers, so that only buffers are constant.
@@ -60,6 +61,10 @@ def _shares_elements(data: torch.Tensor) -> bool:
 def _fold(module: GraphModule, rules: RuleSet, is_trained: bool) -> None:
     known = _known(module, is_trained)
     unread = {node for node in known if node.op == "get_attr" and not node.users}
+    for node, value in known.items():
+        for user in list(node.users):
+            if user not in known:
+                read_number(user, node, value)
     constants: list[tuple[str, torch.Tensor]] = []
     for node, value in reversed(known.items()):
         if node.op == "get_attr" or not isinstance(value, torch.Tensor):
