@@ -117,3 +117,24 @@ def test_they_are_at_least_twice_as_fast(kind: str, spec: EthosUCompileSpec) -> 
     saved = cycles(plain, spec) - cycles(serialize(graph, spec.tosa_spec), spec)
     alone = cycles(serialize(_graph((14, 14, 64), "pool"), spec.tosa_spec), spec)
     assert saved > alone / 2
+
+
+@pytest.mark.parametrize("most", [10.5, 9.7, 3.7])
+def test_sums_of_16_bits_are_nearly_those_of_32(most: float) -> None:
+    """A softmax divides by such a sum: one step of it is many of the quotient. 15 bits of the factor are not enough."""
+    builder = new_builder()
+    image = builder.graph.input("x", (1, 1, 10, 4096), DType.INT16)
+    ones = builder.graph.constant(np.ones((1, 10, 4096, 1), np.int8), DType.INT8)
+    zero = builder.graph.constant(np.zeros(1, np.int64), DType.INT48)
+    zeros = builder.zero_point(0, DType.INT16), builder.zero_point(0, DType.INT8)
+    attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1), "acc_type": DType.INT48}
+    total = builder.emit("DEPTHWISE_CONV2D", [image, ones, zero, *zeros], **attrs)
+    builder.graph.outputs = [builder.rescale(builder.rescale(total, [1.0], DType.INT32), [1 / most], DType.INT16)]
+    legal = legalize(builder.graph, U85.target())
+    assert [op.name for op in legal.ops].count("RESCALE") == 1
+    numbers = np.random.default_rng(0).integers(-32768, 32768, image.shape).astype(np.int16)
+    (result,) = run(serialize(legal, U85.tosa_spec), [numbers])
+    exact = np.floor(numbers.sum(2, keepdims=True) / most + 0.5).clip(-32768, 32767)
+    off = np.abs(result - exact)
+    assert off.max() <= 1
+    assert off.mean() < 0.005

@@ -49,10 +49,30 @@ def _one_rescale(match: Match) -> Tensor:
     if op.output.dtype is DType.INT32:
         return match.insert.like(op, plus_zero(match.insert, inner.output), *op.inputs[1:])
     factors = _scales(inner) * _scales(op)
+    sums, factors = _exact_sums(match, inner.inputs[0], factors)
     multiplier, shift = multiplier_and_shift(factors.tolist(), 16)
     scales = (graph.constant(multiplier, DType.INT16), graph.constant(shift, DType.INT8))
     attrs = {**op.attrs, "scale32": False, "per_channel": factors.size > 1}
-    return match.insert("RESCALE", inner.inputs[0], *scales, inner.inputs[3], op.inputs[4], **attrs)
+    return match.insert("RESCALE", sums, *scales, inner.inputs[3], op.inputs[4], **attrs)
+
+
+def _exact_sums(match: Match, sums: Tensor, factors: np.ndarray[Any, Any]) -> tuple[Tensor, np.ndarray[Any, Any]]:
+    """Sums by a convolution with ones, times a number whose quotient with the factor 16 bits hold best.
+
+    Of a factor that is not held exactly, the largest sums are a step off, and what divides by them many.
+    """
+    conv = sums.producer
+    if conv is None or conv.name != "DEPTHWISE_CONV2D" or len(sums.uses) > 1 or factors.size > 1:
+        return sums, factors
+    ones, *zeros = (tensor.data for tensor in conv.inputs[1:])
+    if ones is None or (ones != 1).any() or any(zero is None or zero.any() for zero in zeros):
+        return sums, factors
+    numbers = np.arange(1, 128)
+    multiplier, shift = multiplier_and_shift((factors / numbers).tolist(), 16)
+    held = np.ldexp(multiplier.astype(np.float64), -shift.astype(np.int64)) * numbers
+    number = int(numbers[np.abs(held - factors).argmin()])
+    weights = match.graph.constant(ones * np.int8(number), conv.inputs[1].dtype)
+    return match.insert.like(conv, conv.inputs[0], weights, *conv.inputs[2:]), factors / number
 
 
 def _not_narrow(match: Match) -> str | None:
