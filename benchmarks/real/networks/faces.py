@@ -9,6 +9,7 @@ from torch import nn
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import classes
 from benchmarks.real.network import Network, Origin
+from benchmarks.real.training import train
 
 _CALIBRATION, _TRAINED_ON, _EPOCHS = 40, 100, 40
 
@@ -25,13 +26,7 @@ def make() -> Network:
     torch.manual_seed(0)
     head = (nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 2))
     module = nn.Sequential(*_layers(1, 16), *_layers(16, 32), *_layers(32, 32), *head)
-    optimizer = torch.optim.Adam(module.parameters(), lr=3e-3)
-    for _ in range(_EPOCHS):
-        for batch in torch.randperm(_TRAINED_ON).split(20):
-            loss = nn.functional.cross_entropy(module(pictures[batch]), kinds[batch])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    train(module, pictures[:_TRAINED_ON], kinds[:_TRAINED_ON], batch=20, epochs=_EPOCHS)
     calls = [(picture[None].clone(),) for picture in pictures]
     return Network(module.eval(), calls[:_CALIBRATION], calls[_TRAINED_ON:], classes)
 

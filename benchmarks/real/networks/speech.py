@@ -42,12 +42,16 @@ def _frames(mel: torch.Tensor) -> torch.Tensor:
     return mel.reshape(1, -1, 32, 1)[:, :76].contiguous()
 
 
-def make_quality() -> Network:
-    path = package_file("speechmos", "dnsmos_models/sig_bak_ovr.onnx")
-    sounds = [
+def _recordings() -> list[list[torch.Tensor]]:
+    return [
         _parts(((READER, 6), (SINGER, 2)), _QUALITY_SAMPLES, 1),
         _parts(((SPEECH, 16), (OTHER_SINGER, 4)), _QUALITY_SAMPLES, 5),
     ]
+
+
+def make_quality() -> Network:
+    path = package_file("speechmos", "dnsmos_models/sig_bak_ovr.onnx")
+    sounds = _recordings()
     front = OnnxPart(path, (sounds[0][0],), outputs=[_SPECTRUM])
     sets = [[(front(sound),) for sound in part] for part in sounds]
     return Network(OnnxPart(path, sets[0][0], inputs=[_SPECTRUM]), *sets, _scores)
@@ -72,10 +76,7 @@ def make_p808() -> Network:
 
 def make_part(file: str) -> Network:
     """A network for one score or two, of the logarithm of the power of a spectrum, (1, 901, 161)."""
-    sounds = [
-        _parts(((READER, 6), (SINGER, 2)), _QUALITY_SAMPLES, 1),
-        _parts(((SPEECH, 16), (OTHER_SINGER, 4)), _QUALITY_SAMPLES, 5),
-    ]
+    sounds = _recordings()
     sets = [[(_power(part[0].numpy()),) for part in sound] for sound in sounds]
     return Network(OnnxPart(package_file("speechmos", f"dnsmos_models/{file}"), sets[0][0]), *sets, _scores)
 
@@ -101,35 +102,10 @@ EMBEDDING = Origin(
     data="32 / 90 parts of two / three recordings",
     decision="float's embedding of the same part is the nearest",
 )
-QUALITY = Origin(
-    make_quality,
-    task="quality of speech (DNSMOS), 9 s",
-    package="speechmos",
-    license="MIT",
-    data="8 / 20 parts of two / two recordings",
-    decision="score within 0.1",
-)
-P808 = Origin(
-    make_p808,
-    task="quality of speech (DNSMOS P.808), 9 s",
-    package="speechmos",
-    license="MIT",
-    data="16 / 40 parts of two / two recordings",
-    decision="score within 0.1",
-)
-SIGNAL = Origin(
-    partial(make_part, "sig.onnx"),
-    task="quality of speech (DNSMOS, the voice), 9 s",
-    package="speechmos",
-    license="MIT",
-    data="8 / 20 parts of two / two recordings",
-    decision="score within 0.1",
-)
-BACKGROUND = Origin(
-    partial(make_part, "bak_ovr.onnx"),
-    task="quality of speech (DNSMOS, the background), 9 s",
-    package="speechmos",
-    license="MIT",
-    data="8 / 20 parts of two / two recordings",
-    decision="score within 0.1",
-)
+_SCORED = partial(Origin, package="speechmos", license="MIT", decision="score within 0.1")
+_SCORED_PARTS = partial(_SCORED, data="8 / 20 parts of two / two recordings")
+
+QUALITY = _SCORED_PARTS(make_quality, task="quality of speech (DNSMOS), 9 s")
+P808 = _SCORED(make_p808, task="quality of speech (DNSMOS P.808), 9 s", data="16 / 40 parts of two / two recordings")
+SIGNAL = _SCORED_PARTS(partial(make_part, "sig.onnx"), task="quality of speech (DNSMOS, the voice), 9 s")
+BACKGROUND = _SCORED_PARTS(partial(make_part, "bak_ovr.onnx"), task="quality of speech (DNSMOS, the background), 9 s")

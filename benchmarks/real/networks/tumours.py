@@ -7,6 +7,7 @@ from torch import nn
 
 from benchmarks.real.metrics import classes
 from benchmarks.real.network import Network, Origin
+from benchmarks.real.training import train
 
 _TRAINED_ON, _CALIBRATION, _EPOCHS = 369, 64, 60
 
@@ -21,13 +22,7 @@ def make() -> Network:
     measures = (measures - mean) / deviation
     torch.manual_seed(0)
     module = nn.Sequential(nn.Linear(30, 32), nn.ReLU(), nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 2))
-    optimizer = torch.optim.Adam(module.parameters(), lr=3e-3)
-    for _ in range(_EPOCHS):
-        for batch in torch.randperm(_TRAINED_ON).split(32):
-            loss = nn.functional.cross_entropy(module(measures[batch]), kinds[batch])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    train(module, measures[:_TRAINED_ON], kinds[:_TRAINED_ON], batch=32, epochs=_EPOCHS)
     calls = [(row[None],) for row in measures]
     return Network(module.eval(), calls[:_CALIBRATION], calls[_TRAINED_ON:], classes)
 

@@ -31,8 +31,14 @@ def _plain(net: torch.nn.Module, x: torch.Tensor, is_trained: bool = False) -> t
     return module
 
 
-def _tensors(module: torch.fx.GraphModule) -> int:
-    return len(module.graph.find_nodes(op="get_attr"))
+def _check(
+    function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], number: torch.Tensor, *, tensors: int
+) -> None:
+    """The function gives the same with a constant that is a number, or one of as many tensors."""
+    net = Net(function, number)
+    module = _plain(net, X)
+    assert len(module.graph.find_nodes(op="get_attr")) == tensors
+    torch.testing.assert_close(module(X), net(X), rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("number", [torch.tensor(0.5), torch.tensor([1.5]), torch.tensor([[2.0]])])
@@ -47,10 +53,7 @@ def _tensors(module: torch.fx.GraphModule) -> int:
 def test_a_number_gives_the_same(
     function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], number: torch.Tensor
 ) -> None:
-    net = Net(function, number)
-    module = _plain(net, X)
-    assert _tensors(module) == 0
-    torch.testing.assert_close(module(X), net(X), rtol=0, atol=0, equal_nan=True)
+    _check(function, number, tensors=0)
 
 
 @pytest.mark.parametrize(
@@ -67,10 +70,7 @@ def test_a_number_gives_the_same(
 def test_other_constants_stay(
     function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], number: torch.Tensor
 ) -> None:
-    net = Net(function, number)
-    module = _plain(net, X)
-    assert _tensors(module) == 1
-    torch.testing.assert_close(module(X), net(X), rtol=0, atol=0, equal_nan=True)
+    _check(function, number, tensors=1)
 
 
 def test_what_is_written_or_trained_stays() -> None:

@@ -93,6 +93,12 @@ static inline int32_t tosa_four_products(uint32_t x, uint32_t weights, int32_t s
     return __smlad((int32_t)tosa_odd_bytes(x), (int32_t)tosa_odd_bytes(weights), sum);
 }
 
+/* The next four numbers of the row. */
+#define TOSA_ROW_BY_FOUR                                                                                               \
+    "ldr %[odd], [%[row]], #4\n"                                                                                       \
+    "sxtb16 %[even], %[odd]\n"                                                                                         \
+    "sxtb16 %[odd], %[odd], ror #8\n"
+
 /* The next four numbers of a channel of which the weights have come to `word`, and of the row. */
 #define TOSA_CHANNEL_BY_FOUR(sum)                                                                                      \
     "sxtb16 %[halves], %[word]\n"                                                                                      \
@@ -107,11 +113,7 @@ static inline void tosa_sum_four_channels(int32_t sums[4], const int8_t *row, co
     uint32_t even, odd, word, halves;
 
     if (row != end) {
-        __asm__ volatile("1:\n"
-                         "ldr %[odd], [%[row]], #4\n"
-                         "sxtb16 %[even], %[odd]\n"
-                         "sxtb16 %[odd], %[odd], ror #8\n"
-                         "ldr %[word], [%[weights], %[depth]]\n" TOSA_CHANNEL_BY_FOUR("sum1")
+        __asm__ volatile("1:\n" TOSA_ROW_BY_FOUR "ldr %[word], [%[weights], %[depth]]\n" TOSA_CHANNEL_BY_FOUR("sum1")
                          "ldr %[word], [%[weights], %[depth], lsl #1]\n" TOSA_CHANNEL_BY_FOUR("sum2")
                          "ldr %[word], [%[weights], %[thrice]]\n" TOSA_CHANNEL_BY_FOUR("sum3")
                          "ldr %[word], [%[weights]], #4\n" TOSA_CHANNEL_BY_FOUR("sum0")
@@ -139,11 +141,7 @@ static inline void tosa_sum_two_channels(int32_t sums[2], const int8_t *row, con
     uint32_t even, odd, word, halves;
 
     if (row != end) {
-        __asm__ volatile("1:\n"
-                         "ldr %[odd], [%[row]], #4\n"
-                         "sxtb16 %[even], %[odd]\n"
-                         "sxtb16 %[odd], %[odd], ror #8\n"
-                         "ldr %[word], [%[weights], %[next]]\n" TOSA_CHANNEL_BY_FOUR("sum1")
+        __asm__ volatile("1:\n" TOSA_ROW_BY_FOUR "ldr %[word], [%[weights], %[next]]\n" TOSA_CHANNEL_BY_FOUR("sum1")
                          "ldr %[word], [%[weights]], #4\n" TOSA_CHANNEL_BY_FOUR("sum0")
                          "cmp %[row], %[end]\n"
                          "bne 1b\n"
