@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import torch
+from torch.export import ExportedProgram
+
+from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, quantize_program
+from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.plugin.target import Compiler, Target
-from arm_tosa_core.testing.harness import Execution, exported
+from arm_tosa_core.testing.harness import Execution
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.rewrite import Stage
@@ -37,10 +42,14 @@ def lowered_graphs(name: str, target: Target, made: Network | None = None) -> li
     watcher = _Lowered(target)
     assert target.compiler.compile_spec is not None
     with observed(watcher):
-        Execution(
-            exported(module, inputs(0), target.compiler.compile_spec(), "int8"), replace(target, compiler=Compiler())
-        )
+        Execution(_quantized(module, inputs(0), target.compiler.compile_spec()), replace(target, compiler=Compiler()))
     return watcher.graphs
+
+
+def _quantized(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], spec: ArmCompileSpec) -> ExportedProgram:
+    quantizer = TOSAQuantizer(spec).set_global(get_symmetric_quantization_config())
+    converted = quantize_program(torch.export.export(module, inputs), quantizer, [inputs]).converted
+    return torch.export.export(converted, inputs)
 
 
 def lowering(name: str, made: Network | None = None) -> Callable[[Target], list[bytes]]:
