@@ -12,9 +12,9 @@ from executorch.exir.backend.compile_spec_schema import CompileSpec
 from target_kit import target
 
 from arm_tosa_core import Rewrite, Stage, TosaCompileSpec, TOSAPartitioner, TosaSpecification, UsageError, lower
-from arm_tosa_core.exir.backend import watched
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec, TargetCompileSpec
 from arm_tosa_core.exir.target_options import option_names
+from arm_tosa_core.exir.watchers import watched
 from arm_tosa_core.plugin import entry_points
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op

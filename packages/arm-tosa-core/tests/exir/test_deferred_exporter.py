@@ -12,6 +12,7 @@ from executorch.exir import to_edge
 SCRIPT = """
 import sys
 from arm_tosa_core.compat.executorch import read_program, without_exporter
+from arm_tosa_core.compat.light_imports import alone_in_process, import_exporter
 from arm_tosa_core.exir.pte import read
 from arm_tosa_core.exir.pte_runtime import load_method, load_program
 
@@ -29,7 +30,10 @@ assert executorch.exir.schema.Program is type(read_program(pte.data)[0])  # read
 assert "executorch.exir.passes" not in sys.modules
 with without_exporter():
     import executorch.exir.error
-import arm_tosa_core.compat.torch
+alone_in_process()
+import_exporter()
+assert {"executorch.exir.passes", "torch.export._trace"} <= set(sys.modules)
+assert "torchao" not in sys.modules
 import executorch.exir.emit  # imports in circles, unless the package's __init__ comes first
 
 assert executorch.exir.to_edge and "executorch.exir.passes" in sys.modules

@@ -88,14 +88,19 @@ def test_a_damaged_entry_is_made_anew(folder: Path, program: ExportedProgram, da
     assert lower(program, _spec(), cache=True).cached
 
 
-@pytest.mark.parametrize("header", [b"{", b"\xff", b"[]", b"null", b"{}", b"[" * 100_000])
+#: An order without axis 0, and one of more axes than there are sizes.
+_INPUTS = [{"order": [1], "bounded": False, "sizes": [3]}, {"order": [0, 1], "bounded": False, "sizes": [3]}]
+_HEADERS = [json.dumps({"report": {"target": "tosa"}, "integers": {}, "inputs": [one]}).encode() for one in _INPUTS]
+
+
+@pytest.mark.parametrize("header", [b"{", b"\xff", b"[]", b"null", b"{}", b"[" * 100_000, *_HEADERS])
 def test_an_entry_that_another_program_wrote_is_made_anew(
     folder: Path, program: ExportedProgram, header: bytes
 ) -> None:
     lower(program, _spec(), cache=True)
     (file,) = folder.iterdir()
     rest = header + b"\nno program"
-    file.write_bytes(b"ARMTOSA2" + hashlib.sha256(rest).digest() + rest)
+    file.write_bytes(b"ARMTOSA3" + hashlib.sha256(rest).digest() + rest)
     assert not lower(program, _spec(), cache=True).cached and lower(program, _spec(), cache=True).cached
 
 
@@ -213,7 +218,7 @@ def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pyt
     folder.mkdir()
     (folder / "of-the-user").write_bytes(bytes(1000))
     for age, key in enumerate("abc"):
-        cache.store(key, cache.Entry(bytes(100_000), report, {}))
+        cache.store(key, cache.Entry(bytes(100_000), report, {}, []))
         if key != "c":
             os.utime(folder / f"{key}.lowered", (age, age))
         if key == "b":

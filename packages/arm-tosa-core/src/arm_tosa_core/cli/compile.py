@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,18 +14,20 @@ from rich.console import Console
 from ..exir.compiled_delegate import CompiledDelegate
 from ..exir.figures import Figures
 from ..exir.target_options import compile_spec_for
+from ..exir.watchers import watched
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..report.page import require_page, write_page
 from ..report.page_data import page_data
 from ..support.atomic_files import require_folder, require_writable, write_atomic
-from ..support.errors import MissingKernelWarning, NothingDelegatedWarning, UsageError
+from ..support.errors import UsageError
 from .advice import advised, longest, with_advice
 from .calibration import bundled_cases
 from .chip import device as shown_device
 from .compiled_delegates import data_of, say_notes, show_figures, show_layers, show_peaks, table_of, with_costs
 from .delegate_times import DelegateTimes
 from .files import read_tosa, require_takes
+from .lowered import is_whole_file, lowered_file, lowered_program
 from .making import making
 from .model import FORMS, load_program
 from .options import (
@@ -42,21 +43,21 @@ from .options import (
     parse_options,
 )
 from .progress import progress
-from .quantize import hint, prepare
+from .quantize import prepare
 from .report import Result, say
 from .stages import printed_after, stages
 from .whole_payload import whole_payload
 from .whole_program import with_whole
 
 if TYPE_CHECKING:
-    from torch.export import ExportedProgram
-
     from ..exir.compile_spec import ArmCompileSpec
-    from ..flow import ExecuTorchOptions, LoweredProgram
+    from ..flow import LoweredProgram
     from ..quantize.decisions import Decision
 
 #: The end of the line about what takes the time.
 _ADVICE = "; --advice tries what would help"
+#: Of memory.
+_USUAL_FORMAT = "contiguous"
 
 
 def compile_(
@@ -76,7 +77,7 @@ def compile_(
             help="How inputs lie in memory: contiguous (row-major), channels_last (as cameras give pictures), or "
             "preserve (as the example inputs lie).",
         ),
-    ] = "contiguous",
+    ] = _USUAL_FORMAT,
     integer_io: Annotated[
         bool,
         typer.Option("--integer-io", help="Take and return the integers of a quantized model, no float tensors."),
@@ -200,9 +201,7 @@ def compile_(
             ),
         ]
     else:
-        from ..aten.memory_format import MEMORY_FORMATS  # late: it loads PyTorch
-
-        formats, suffixes = ", ".join(MEMORY_FORMATS), [".pte", device.compiler.suffix]
+        formats, suffixes = _memory_formats(memory_format), [".pte", device.compiler.suffix]
         rows += [
             (
                 output.suffix not in suffixes,
@@ -221,7 +220,10 @@ def compile_(
                 bundle and external_constants,
                 "--bundle makes one file with all that a test needs: leave out --external-constants",
             ),
-            (memory_format not in MEMORY_FORMATS, f"--memory-format is one of {formats}, not {memory_format!r}"),
+            (
+                memory_format not in formats,
+                f"--memory-format is one of {', '.join(formats)}, not {memory_format!r}",
+            ),
         ]
     if conflicts := [text for holds, text in rows if holds]:
         raise UsageError("; ".join(conflicts))
@@ -230,7 +232,11 @@ def compile_(
         spec.dump_intermediate_artifacts_to(artifacts)
     if is_graph:
         return _compile_tosa(Path(model), device, spec, output, artifacts, details, times)
-    from ..exir.backend import watched  # late: it loads ExecuTorch
+    more = (quantize, calibration, bundle, etrecord, external_constants, artifacts, print_after, report, verify, advice)
+    if is_whole_file(model) and not (details or trace or any(more)):
+        lowered = lowered_file(model, spec, input_shape, input_value, memory_format, integer_io, not no_cache)
+        figures = _written(lowered, output, spec.target(), started)
+        return _result(lowered, figures, target, output, False, (), times, _ADVICE)
     from ..flow import ExecuTorchOptions
 
     options = None
@@ -260,13 +266,9 @@ def compile_(
                 executorch=options,
                 progress=lambda stage, done: shown(stage, round(100 * done), 100),
             )
-    if output.suffix == ".pte":
-        lowered.save(output)
-    else:
-        write_atomic(output, whole_payload(lowered, output, spec.target()))
+    figures = _written(lowered, output, spec.target(), started)
     if tests:
         write_atomic(output.with_suffix(".bpte"), lowered.bundled(tests))
-    figures = replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
     times.write_trace()
     found = advised(prepared, lowered, spec, memory_format, integer_io) if advice else None
     if report is not None:
@@ -283,47 +285,21 @@ def compile_(
     return with_whole(result, lowered.differences(program)) if verify else result
 
 
-def lowered_program(
-    program: ExportedProgram,
-    spec: ArmCompileSpec,
-    *,
-    quantization: str | None = None,
-    cache: bool = True,
-    memory_format: str = "contiguous",
-    integer_io: bool = False,
-    progress: Callable[[str, float], None] = lambda _stage, _done: None,
-    remainder: Sequence[ArmCompileSpec] = (),
-    executorch: ExecuTorchOptions | None = None,
-) -> LoweredProgram:
-    """The program, of which at least one operator is delegated; arguments are those of ``lower``.
+def _memory_formats(asked: str) -> Sequence[str]:
+    if asked == _USUAL_FORMAT:
+        return [asked]
+    from ..aten.memory_format import MEMORY_FORMATS  # late: it loads PyTorch
 
-    Args:
-        quantization: that the program went through, if any.
-        memory_format: a key of ``MEMORY_FORMATS``.
+    return list(MEMORY_FORMATS)
 
-    Raises:
-        UsageError: nothing can be delegated.
-    """
-    from ..aten.memory_format import MEMORY_FORMATS
-    from ..flow import lower
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
-        warnings.simplefilter("ignore", MissingKernelWarning)  # ``_result`` says it
-        lowered = lower(
-            program,
-            spec,
-            cache=cache,
-            memory_format=MEMORY_FORMATS[memory_format],
-            integer_io=integer_io,
-            progress=progress,
-            remainder=remainder,
-            executorch=executorch,
-        )
-    if not lowered.report.delegated:
-        advice = hint(program, spec, quantization)
-        raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {advice}".rstrip())
-    return lowered
+def _written(lowered: LoweredProgram, output: Path, target: Target, started: float) -> Figures:
+    """The figures of the program, which is in ``output`` now."""
+    if output.suffix == ".pte":
+        lowered.save(output)
+    else:
+        write_atomic(output, whole_payload(lowered, output, target))
+    return replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
 
 
 def _compile_tosa(

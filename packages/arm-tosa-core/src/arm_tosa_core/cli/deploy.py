@@ -21,8 +21,8 @@ from ..plugin.target import Target
 from ..support.atomic_files import require_folder
 from ..support.errors import UsageError
 from .chip import chip_given
-from .compile import lowered_program
 from .files import read, read_program
+from .lowered import lowered_program
 from .model import PROGRAMS, load_program
 from .options import Calibration, InputShapes, InputValues, Options, Quantize, Sram, Trust, parse_options
 from .quantize import prepare
@@ -129,7 +129,7 @@ def deploy(
 
 def deployable(program: ExportedProgram, spec: ArmCompileSpec, maker: Firmware, form: str = "cmake") -> Program:
     """What firmware is made of: the program compiled, and what ``arm-tosa verify`` needs of it."""
-    from ..exir.backend import watched
+    from ..exir.watchers import watched
     from ..tosa.serializer import serialize
 
     graphs: dict[bytes, bytes] = {}

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ..support.garbage import collect_seldom
+from ..compat.light_imports import alone_in_process
+from ..support.garbage import collect_seldom, end_without_collection
 from .accuracy import accuracy
 from .chip import chips, with_chip
 from .compare import compare
@@ -84,9 +85,12 @@ for name, function in _COMMANDS.items():
 def main() -> None:
     """The console script; when it is told to end, it kills the tools that it runs, and removes temporary files."""
     collect_seldom()
+    alone_in_process()
     signal.signal(signal.SIGTERM, _end)
     with_whole_streams()
     try:
         app()
     except _ToldToEnd as told:
         raise SystemExit(128 + told.args[0]) from None
+    finally:
+        end_without_collection()

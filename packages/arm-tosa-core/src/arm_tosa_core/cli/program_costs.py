@@ -23,7 +23,7 @@ def program_costs(
     program: ExportedProgram, spec: ArmCompileSpec
 ) -> tuple[Report | None, Figures | None, Sequence[DelegateTime]]:
     """Its report, figures and times; nothing, and a warning, if it cannot be compiled."""
-    from ..exir.backend import watched
+    from ..exir.watchers import watched
     from ..flow import lower
 
     times = DelegateTimes(spec, wanted=True)

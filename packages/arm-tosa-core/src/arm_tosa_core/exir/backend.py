@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
@@ -25,6 +23,7 @@ from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from .compiled_delegate import CompiledDelegate, origin_of
 from .named_data import with_named_data
 from .payload_ports import JoinedError, check_ports
+from .watchers import show_watchers
 
 
 def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> PreprocessResult:
@@ -112,29 +111,13 @@ def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> 
             payload = target.compiler.sizes(payload, network.symbols, samples)
         except UsageError as why:
             raise UsageError(f"{why}. Its delegate gives {'; '.join(map(_said, network.graph.outputs))}") from why
-    for watcher in _watchers.get():
-        watcher(network.graph, payload)
+    show_watchers(network.graph, payload)
     return payload, said
 
 
 def _said(tensor: Tensor) -> str:
     origin = origin_of(tensor)
     return f"{origin.target} ({origin.source or origin.node})" if origin.target else f"its input {tensor.name} as it is"
-
-
-#: Is given a delegate's graph and its payload.
-Watcher = Callable[[Graph, bytes], None]
-_watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
-
-
-@contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
-    """Within it, ``watcher`` is given each delegate that this thread compiles, in order."""
-    token = _watchers.set((*_watchers.get(), watcher))
-    try:
-        yield
-    finally:
-        _watchers.reset(token)
 
 
 def _sample(graph: Graph, target: Target) -> bytes:

@@ -1,4 +1,4 @@
-"""What was delegated, what was not, and why: for people."""
+"""What was delegated, what was not, and why: for people; read from a file without PyTorch."""
 
 from __future__ import annotations
 
@@ -10,21 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.table import Table
-from torch import Tensor
-from torch.export import ExportedProgram
-from torch.fx import Node
 
 from ..compat.executorch import MOST_AXES, missing_kernel
-from ..lowering.analysis_result import CONSTANT, Analysis
-from ..lowering.exported_program import (
-    is_dequantize,
-    is_int64_cast,
-    is_quantize,
-    module_classes,
-    module_path,
-    source_line,
-)
-from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
 from ..support.durations import milliseconds
 from ..support.errors import Rejected
@@ -34,6 +21,10 @@ from .figures import Figures, added_up
 
 if TYPE_CHECKING:
     import pandas
+    from torch.export import ExportedProgram
+    from torch.fx import Node
+
+    from ..lowering.analysis_result import Analysis
 
 #: The reason of a refusal where the optimizer leaves a region empty.
 NOTHING_TO_DO = Rejected("does nothing, together with what it is delegated with: results are what is given")
@@ -96,6 +87,16 @@ class Report:
     @staticmethod
     def of(program: ExportedProgram, analysis: Analysis, target: Target) -> Report:
         """The report of an analysis."""
+        from ..lowering.exported_program import (
+            is_dequantize,
+            is_int64_cast,
+            is_quantize,
+            module_classes,
+            module_path,
+            source_line,
+        )
+        from ..lowering.operator_names import canonical, is_cast
+
         report = Report(target.name, len(set(analysis.accepted.values())))
         makers: dict[Node, dict[str, None]] = {}
         for position, node in enumerate(program.graph.nodes):
@@ -136,6 +137,8 @@ class Report:
 
     def nothing_delegated(self) -> str:
         """One paragraph for a program of which nothing was delegated."""
+        from ..lowering.analysis_result import CONSTANT
+
         if not self.rejected:
             return f"nothing was delegated to {self.target}: the program has no operators that compute"
         reasons = Counter(row.reason for row in self.rejected)
@@ -229,4 +232,4 @@ def _axes(node: Node) -> int:
     """How many axes the first operand of an operator has."""
     first = next(iter(node.all_input_nodes), None)
     value = first.meta.get("val") if first is not None else None
-    return value.dim() if isinstance(value, Tensor) else 0
+    return int(getattr(value, "ndim", 0))

@@ -4,5 +4,5 @@ ExecuTorch sees no more than what stays on the CPU and the calls of delegates; s
 """
 
 from .executorch_options import ExecuTorchOptions as ExecuTorchOptions
-from .lowered import LoweredProgram as LoweredProgram
 from .lowered import lower as lower
+from .lowered_program import LoweredProgram as LoweredProgram

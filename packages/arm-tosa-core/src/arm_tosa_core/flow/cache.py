@@ -5,25 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..aten.integer_edges import Integers
+from ..exir.pte import InputTensor
 from ..exir.report import Report
-from ..lowering.values import INTEGER_RANGES
 from ..support import foreign
 from ..support.atomic_files import write_atomic
 from ..support.cache_folder import cache_folder
 from ..support.errors import UsageError
 
+if TYPE_CHECKING:
+    from ..aten.integer_edges import Integers
+
 #: Beyond this many bytes in all, the entries that nobody used for longest go.
 LIMIT = 2 * 2**30
 
 _SUFFIX = ".lowered"
-_MAGIC = b"ARMTOSA2"
+_MAGIC = b"ARMTOSA3"
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -33,6 +35,7 @@ class Entry(NamedTuple):
     buffer: bytes
     report: Report
     integers: Mapping[str, Integers]
+    inputs: Sequence[InputTensor | None]
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,9 @@ class _Integers:
     dtype: str
 
     def integers(self) -> Integers:
+        from ..aten.integer_edges import Integers  # late: it loads PyTorch, and few programs have any
+        from ..lowering.values import INTEGER_RANGES
+
         dtypes = {str(dtype): dtype for dtype in INTEGER_RANGES}
         if self.dtype not in dtypes:
             raise UsageError(f"{self.dtype} is no type of quantized integers")
@@ -58,6 +64,7 @@ class _Header:
 
     report: Report
     integers: dict[str, _Integers]
+    inputs: list[InputTensor | None]
 
 
 def load(key: str) -> Entry | None:
@@ -75,7 +82,10 @@ def load(key: str) -> Entry | None:
     header, _, buffer = rest.partition(b"\n")
     try:
         said = foreign.record(_Header, foreign.parsed(header))
-        return Entry(buffer, said.report, {name: row.integers() for name, row in said.integers.items()})
+        for one in said.inputs:
+            if one is not None:
+                foreign.axes(one.order, len(foreign.sizes(one.sizes, "an input")), "an input")
+        return Entry(buffer, said.report, {name: row.integers() for name, row in said.integers.items()}, said.inputs)
     except UsageError:  # somebody else's, with a digest of its own
         return None
 
@@ -83,7 +93,9 @@ def load(key: str) -> Entry | None:
 def store(key: str, entry: Entry) -> None:
     """Keeps an entry, all of it or nothing; where the folder cannot be written, nothing."""
     integers = {name: row.to_json() for name, row in entry.integers.items()}
-    rest = json.dumps({"report": entry.report.to_json(), "integers": integers}).encode() + b"\n" + entry.buffer
+    inputs = [None if one is None else asdict(one) for one in entry.inputs]
+    header = {"report": entry.report.to_json(), "integers": integers, "inputs": inputs}
+    rest = json.dumps(header).encode() + b"\n" + entry.buffer
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
         write_atomic(_path(key), _MAGIC + hashlib.sha256(rest).digest() + rest)

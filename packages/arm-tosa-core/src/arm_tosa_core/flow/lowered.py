@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import itertools
-import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..compat.executorch import data_files_of, kernels_of
 from ..exir.artifacts import alone_in
 from ..exir.compile_spec import ArmCompileSpec, TosaCompileSpec
-from ..exir.figures import Figures
 from ..exir.report import Report
 from ..exir.target_options import compile_spec_for
-from ..lowering.unwritable import require_writable_program
-from ..lowering.varying_sizes import kept_varying
 from ..plugin.entry_points import target as target_named
-from ..support import passing
 from ..support.arguments import require_callable, require_kind, require_program
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, UsageError
 from ..support.garbage import without_collection
 from ..support.library_messages import without_import_messages, without_torch_warnings
 from ..tosa.specification import TosaSpecification
-from .cache import Entry, load, store
 from .executorch_options import ExecuTorchOptions
-from .fingerprint import fingerprint
+from .kept import kept
+from .lowered_program import LoweredProgram
 from .progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -40,102 +33,6 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from ..aten.integer_edges import Integers
-    from ..exir.pte import InputTensor
-    from .whole_program import OutputDifference
-
-
-@dataclass(frozen=True)
-class LoweredProgram:
-    """A ``.pte``, and what became of each operator.
-
-    Args:
-        buffer: the contents of the ``.pte``.
-        reports: what was delegated and what was not, by method: ``forward``, unless several programs were lowered.
-        cached: whether it was read from the cache.
-        seconds: that ``lower`` took, on this machine's clock.
-        integers: which inputs and outputs are integers by ``integer_io``, and of which scale: ``input0``, ``output0``.
-        data_files: the contents of the ``.ptd`` files that belong to the ``.pte``, by their names.
-    """
-
-    buffer: bytes
-    reports: Mapping[str, Report]
-    cached: bool = False
-    seconds: float = 0.0
-    integers: Mapping[str, Integers] = field(default_factory=dict)
-    data_files: Mapping[str, bytes] = field(default_factory=dict)
-
-    @property
-    def report(self) -> Report:
-        """What was delegated and what was not, of a program with one method.
-
-        Raises:
-            UsageError: it has several.
-        """
-        if len(self.reports) > 1:
-            raise UsageError(f"the program has methods {', '.join(self.reports)}: read reports[...] of one")
-        (report,) = self.reports.values()
-        return report
-
-    @property
-    def figures(self) -> Figures:
-        """Operators, cycles, memory, bytes and time of a program with one method.
-
-        Raises:
-            UsageError: it has several.
-        """
-        return self.report.figures(len(self.buffer), self.seconds)
-
-    @property
-    def inputs(self) -> list[InputTensor | None]:
-        """How method ``forward`` takes each of its inputs in memory; None of one that is no tensor."""
-        from ..exir.pte import read
-
-        return read(self.buffer).inputs["forward"]
-
-    def bundled(self, cases: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]) -> bytes:
-        """A *bundled program* (``.bpte``): the ``.pte`` with inputs, and the outputs expected of them.
-
-        Args:
-            cases: inputs and expected outputs of each call of method ``forward``.
-
-        Raises:
-            UsageError: there is no case.
-        """
-        from .devtools import bundled
-
-        return bundled(self.buffer, cases)
-
-    def differences(
-        self, program: ExportedProgram, inputs: Sequence[torch.Tensor] | None = None
-    ) -> list[OutputDifference]:
-        """Runs method ``forward``, delegates and CPU, beside the program in PyTorch; the outputs that differ.
-
-        It runs once, in a process of its own.
-
-        Args:
-            program: that was lowered, quantized if it was.
-            inputs: positional ones; None: its example inputs. Of a program lowered with ``integer_io`` the integers.
-
-        Raises:
-            UsageError: there are no inputs, or the program cannot be loaded, fails or dies.
-        """
-        from ..aten.integer_edges import with_integer_edges
-        from .whole_program import differences
-
-        program = with_integer_edges(program)[0] if self.integers else program
-        return differences(self.buffer, program, inputs, data_files=self.data_files)
-
-    def write_to_file(self, open_file: io.BufferedIOBase) -> None:
-        """Writes the ``.pte`` to a file opened in binary mode, as ExecuTorch's managers do."""
-        open_file.write(self.buffer)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the ``.pte`` to ``path``, and its ``.ptd`` files beside it; each all of it or nothing.
-
-        Raises:
-            UsageError: one cannot be written.
-        """
-        save_files(path, self.buffer, self.data_files)
 
 
 def lower(
@@ -185,11 +82,12 @@ def lower(
             that it does not load the program.
         WrittenInputWarning: the model writes to an input, which the program leaves as it is.
     """
-    from ..aten.integer_edges import with_integer_edges
-    from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
+    from ..aten.memory_format import MEMORY_FORMATS
     from ..aten.written_state import settle_state
+    from ..lowering.unwritable import require_writable_program
+    from .fingerprint import fingerprint
 
-    started, failures = time.perf_counter(), passing.failures()
+    started = time.perf_counter()
     options = ExecuTorchOptions() if executorch is None else executorch
     require_kind(options, ExecuTorchOptions, "executorch")
     require_callable(progress, "progress")
@@ -207,10 +105,31 @@ def lower(
     is_usual = executorch is None and not spec.rewrites and not remainder
     is_cacheable = is_usual and programs.keys() == {"forward"} and spec.get_intermediate_path() is None
     key = fingerprint(programs["forward"], spec, order, integer_io) if cache and is_cacheable else None
-    if key is not None and (entry := load(key)) is not None:
-        reports = {"forward": entry.report}
-        _warn_of_kernels(reports)
-        return LoweredProgram(entry.buffer, reports, True, time.perf_counter() - started, entry.integers)
+
+    def made() -> LoweredProgram:
+        return _lowered(programs, spec, order, integer_io, progress, specs, partitioners, options, config)
+
+    lowered = made() if key is None else kept(key, made)
+    _warn_of_kernels(lowered.reports)
+    return replace(lowered, seconds=time.perf_counter() - started)
+
+
+def _lowered(
+    programs: dict[str, ExportedProgram],
+    spec: ArmCompileSpec,
+    order: torch.memory_format,
+    integer_io: bool,
+    progress: Progress,
+    remainder: Sequence[ArmCompileSpec],
+    partitioners: Sequence[Partitioner],
+    options: ExecuTorchOptions,
+    config: ExecutorchBackendConfig | None,
+) -> LoweredProgram:
+    """The work of ``lower``, on arguments that are checked."""
+    from ..aten.integer_edges import with_integer_edges
+    from ..aten.memory_format import with_memory_format
+    from ..lowering.varying_sizes import kept_varying
+
     programs = {name: with_memory_format(program, order) for name, program in programs.items()}
     integers: dict[str, Integers] = {}
     if integer_io:
@@ -233,7 +152,7 @@ def lower(
             options.additional_checks,
             {**constants, **options.constant_methods},
             progress=progress,
-            remainder=specs,
+            remainder=remainder,
             record=record,
             external=options.external_constants,
         )
@@ -247,13 +166,7 @@ def lower(
         if options.etrecord is not None and record is not None:
             write_atomic(options.etrecord, record.etrecord(manager))
     progress("write", 1)
-    _warn_of_kernels(reports)
-    buffer, data_files = bytes(manager.buffer), data_files_of(manager)
-    lasting = passing.failures() == failures
-    if key is not None and reports["forward"].delegated and not data_files and lasting:
-        store(key, Entry(buffer, reports["forward"], integers))
-    seconds = time.perf_counter() - started
-    return LoweredProgram(buffer, reports, seconds=seconds, integers=integers, data_files=data_files)
+    return LoweredProgram(bytes(manager.buffer), reports, integers=integers, data_files=data_files_of(manager))
 
 
 def _by_method(
@@ -288,13 +201,6 @@ def _specs_first(
     if any(isinstance(one, ArmCompileSpec) for one in partitioners):
         raise UsageError("remainder: give compile specs before partitioners, which take what those leave")
     return specs, partitioners
-
-
-def save_files(path: str | os.PathLike[str], buffer: bytes, data_files: Mapping[str, bytes]) -> None:
-    """Writes a ``.pte`` and its ``.ptd`` files, which come first: who finds the ``.pte`` finds them."""
-    for name, data in data_files.items():
-        write_atomic(Path(path).with_name(name), data)
-    write_atomic(path, buffer)
 
 
 def _warn_of_kernels(reports: Mapping[str, Report]) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ..exir.figures import Figures
 from ..exir.report import Report
 from ..flow import ExecuTorchOptions, lower
-from ..flow.lowered import compile_spec_of, save_files
+from ..flow.lowered import compile_spec_of
+from ..flow.lowered_program import save_files
 from ..support.errors import UsageError
 from .text_generator import DECODE, EOS, PREFILL, SCALE, TextGenerator, decode_of
 from .tokenizer import pieces
