@@ -5,8 +5,7 @@
     python -m benchmarks.tflite_files /tmp/files --litert /tmp/litert/bin/python
 
 A file and an accelerator are a case; a side is a process of its own (``tflite_files_case.py``). Figures are Vela's
-estimate with its defaults for the accelerator, ``left`` counts operators outside, ``process_cpu_s`` is CPU time from
-the file to the command stream, of whole processes: ours has Python, PyTorch and Vela in it, the other is ``vela``.
+estimate with its defaults for the accelerator, ``left`` counts operators outside. ``tflite_cpu.py`` has the times.
 ``ours`` also says how far the results on the functional model are from LiteRT's reference kernels: ``steps`` of the
 output's integers, or ``error``, a part of the largest output, where outputs are float.
 ``--packages`` names other packages to fetch from.

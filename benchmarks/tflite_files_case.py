@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -35,17 +34,13 @@ def _vela(path: Path, target: str) -> dict[str, Any]:
 
     figures, printed = _velas(path.read_bytes(), ".tflite", target)
     left = re.search(r"CPU operators = (\d+)", printed)
-    before = _seconds()  # of what only the benchmark needs
-    with tempfile.TemporaryDirectory(prefix="bench_vela_") as folder:
-        command = ["vela", str(path), f"--accelerator-config={target}", f"--output-dir={folder}"]
-        subprocess.run(command, check=True, capture_output=True, timeout=_LIMIT)
-    return {**figures, "left": int(left[1]) if left else 0, "process_cpu_s": round(_seconds() - before, 2)}
+    return {**figures, "left": int(left[1]) if left else 0}
 
 
 def _ours(path: Path, target: str, python: str) -> dict[str, Any]:
     import torch
 
-    from arm_ethosu import EthosUCompileSpec, vela_batch
+    from arm_ethosu import EthosUCompileSpec
     from arm_tosa_core import load_model
     from arm_tosa_core.lowering.exported_program import is_quantized
     from arm_tosa_core.testing.harness import Execution, left_outside
@@ -57,11 +52,9 @@ def _ours(path: Path, target: str, python: str) -> dict[str, Any]:
         return {"error": "float: to be quantized first"}
     device = EthosUCompileSpec(target).target()
     execution = Execution(program, device)
-    vela_batch.close()  # the time of a process is known when it has ended
-    seconds = _seconds()  # the estimate has Vela compile again
     assert device.report.estimate is not None
     figures = _summed([_by_velas_names(device.report.estimate(tosa)) for tosa in execution.flatbuffers])
-    found = {**figures, "left": len(left_outside(execution.program, execution.analysis)), "process_cpu_s": seconds}
+    found = {**figures, "left": len(left_outside(execution.program, execution.analysis))}
     writes = any(node.target is torch.ops.aten.copy_.default for node in program.graph.nodes)
     if not python or writes:  # the harness runs each call anew
         return found
@@ -79,12 +72,6 @@ def _ours(path: Path, target: str, python: str) -> dict[str, Any]:
             else:
                 steps.append(np.abs(ours.numpy().astype(int) - wanted).max())
     return {**found, **({"steps": int(max(steps))} if steps else {"error_of_outputs": round(error, 5)})}
-
-
-def _seconds() -> float:
-    """CPU time so far, of programs that were run too."""
-    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return round(own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime, 2)
 
 
 def reference(path: str, result: str) -> None:
