@@ -50,14 +50,28 @@ def test_what_has_no_kernel_is_what_does_not_load(forward: Callable[..., Any], l
         load_method(program, "forward", "it")
 
 
-def test_a_convolution_over_three_axes_has_none() -> None:
+@pytest.mark.parametrize(
+    ("forward", "name"),
+    [
+        (
+            lambda net, x: torch.nn.functional.conv3d(x[:, None], torch.ones(1, 1, 1, 1, 1)),
+            r"aten::convolution\.out of more than 4 axes",
+        ),
+        (lambda net, x: torch.view_as_real(torch.fft.fft(x)), r"aten::_fft_r2c\.out of both halves"),
+    ],
+)
+def test_what_a_kernel_refuses_has_none(forward: Callable[..., Any], name: str) -> None:
     """Such a program loads, and fails when it runs."""
-    net = Net(lambda net, x: torch.nn.functional.conv3d(x[:, None], torch.ones(1, 1, 1, 1, 1)))
-    with pytest.warns(MissingKernelWarning, match=r"aten::convolution\.out of more than 4 axes"):
-        lowered = lower(export(net, (X,)), "tosa-int")
+    with pytest.warns(MissingKernelWarning, match=name):
+        lowered = lower(export(Net(forward), (X,)), "tosa-int")
     method = load_method(load_program(read(lowered.buffer), "it"), "forward", "it")
     with pytest.raises(RuntimeError, match="failed"):
         method.execute([X])
+
+
+def test_one_half_of_a_fourier_transform_has_a_kernel() -> None:
+    program = export(Net(lambda net, x: torch.view_as_real(torch.fft.rfft(x))), (X,))
+    assert not explain(program, TosaCompileSpec("TOSA-1.0+INT")).without_kernels()
 
 
 def test_explain_says_it_before_anything_is_compiled() -> None:

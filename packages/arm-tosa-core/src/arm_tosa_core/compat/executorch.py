@@ -6,7 +6,7 @@ import contextlib
 import functools
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
@@ -143,15 +143,19 @@ def is_written(target: Any) -> bool:
     return not isinstance(target, HigherOrderOperator) or target in supported
 
 
-#: The most axes of the first operand, where a kernel takes no more: what it refuses loads, and fails when it runs.
-MOST_AXES = {"aten::convolution.out": 4}
+#: What kernels refuse when they run, though such a program loads: in words behind the kernel's name, and of what
+#: operands, each a tensor or what else it is.
+REFUSED: dict[str, tuple[str, Callable[..., bool]]] = {
+    "aten::convolution.out": ("of more than 4 axes", lambda x, *_: getattr(x, "ndim", 0) > 4),
+    "aten::_fft_r2c.out": ("of both halves (rfft gives one)", lambda *given: given[3:] == (False,)),
+}
 
 
-def missing_kernel(target: Any, axes: int = 0) -> str:
+def missing_kernel(target: Any, operands: Sequence[Any] = ()) -> str:
     """ExecuTorch's name of an operator that stays on the CPU, if the runtime installed here has no such kernel.
 
-    Empty if it has one that takes a first operand of so many axes, or needs none. ExecuTorch makes copies of views,
-    where there is such an operator.
+    Empty if it has one that takes such operands, or needs none. ExecuTorch makes copies of views, where there is such
+    an operator.
     Needs the same as ``_out_variant`` and ``registered_kernels``. Without it only loading a program tells.
     """
     from .torch import OpOverload, is_mutable, overload_named, schema_of
@@ -170,7 +174,7 @@ def missing_kernel(target: Any, axes: int = 0) -> str:
     schema = schema_of(_out_variant(overload) or overload)  # sizes are read by kernels without an out variant
     name = f"{schema.name}.{schema.overload_name}".rstrip(".")
     kernels = registered_kernels()
-    if axes > MOST_AXES.get(name, axes):
+    if operands and name in REFUSED and REFUSED[name][1](*operands):
         return name
     return "" if not kernels or name in kernels or view in default_decompositions() else name
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from ..compat.executorch import MOST_AXES, missing_kernel
+from ..compat.executorch import REFUSED, missing_kernel
 from ..plugin.target import Target
 from ..support.durations import milliseconds
 from ..support.errors import Rejected
@@ -123,7 +123,7 @@ class Report:
             elif edge:
                 report.edges += 1
             elif row.target != "getitem":
-                row = replace(row, kernel=missing_kernel(node.target, _axes(node)))
+                row = replace(row, kernel=missing_kernel(node.target, _operands(node)))
                 why = analysis.rejected.get(node)
                 report.rejected.append(replace(row, reason=why.reason, fix=why.fix) if why else row)
         return report
@@ -156,7 +156,7 @@ class Report:
         rows = [row for row in self.rejected if row.kernel]
         if not rows:
             return ""
-        more = {name: f" of more than {axes} axes" for name, axes in MOST_AXES.items()}
+        more = {name: f" {words}" for name, (words, _) in REFUSED.items()}
         kernels = ", ".join(dict.fromkeys(row.kernel + more.get(row.kernel, "") for row in rows))
         places = (f"{row.target}{f' at {row.source}' if row.source else ''} ({row.reason})" for row in rows)
         return (
@@ -228,8 +228,9 @@ class Report:
         return asdict(self)
 
 
-def _axes(node: Node) -> int:
-    """How many axes the first operand of an operator has."""
-    first = next(iter(node.all_input_nodes), None)
-    value = first.meta.get("val") if first is not None else None
-    return int(getattr(value, "ndim", 0))
+def _operands(node: Node) -> tuple[Any, ...]:
+    """Those of an operator without names; tensors for nodes."""
+    from torch.fx.node import map_arg
+
+    values: tuple[Any, ...] = map_arg(node.args, lambda operand: operand.meta.get("val"))
+    return values
