@@ -188,7 +188,7 @@ class Quantization(Rescaling):
         assert quant is not None
         require(quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
         low, high = quant.qmin - quant.zero_point, quant.qmax - quant.zero_point
-        drop = max(0, _width(low, high) - bits)
+        drop = max(0, width(low, high) - bits)
         require(
             not (drop and _is_plain(quant)),
             f"computes with integers up to {quant.qmax}, of which 32 bits hold no product and no sum",
@@ -278,7 +278,7 @@ def _is_plain(quant: QParams) -> bool:
     return quant.scale == (1.0,) and quant.run_time is None and quant.bits > 16
 
 
-def _width(low: int, high: int) -> int:
+def width(low: int, high: int) -> int:
     """Bits of the range, the sign not counted."""
     return max(-low - 1, high).bit_length()
 

@@ -12,6 +12,7 @@ from ..values import QParams, Value
 from .arithmetic import Arithmetic
 from .data_movement import DataMovement
 from .halves import Halves
+from .quantization import width
 
 
 class Reductions(Arithmetic, DataMovement):
@@ -23,9 +24,11 @@ class Reductions(Arithmetic, DataMovement):
             x = self.apply_clamp(x)
         else:
             require(name == "REDUCE_SUM", f"{name} needs FP: it has no integer form")
-            x = self.centered(x, 31 - (x.shape[axis] - 1).bit_length())
-            assert x.quant
             n = x.shape[axis]
+            if (most := self._most_terms(x)) < n:
+                return self._sum_of_parts(x, axis, most)
+            x = self.centered(x, 31 - (n - 1).bit_length())
+            assert x.quant
             quant = QParams(x.quant.scale, 0, x.quant.qmin * n, x.quant.qmax * n)
         if x.shape[axis] == 1:
             return x  # Vela loses a REDUCE_MIN of one element where others read its operand
@@ -39,6 +42,22 @@ class Reductions(Arithmetic, DataMovement):
     def _reduced(self, name: str, x: Value, axis: int) -> Value:
         tensor = self.tensor(x, x.axes)
         return self.value(self.emit(name, [tensor], axis=x.axes[axis]), x.dtype, x.axes, x.quant)
+
+    def _most_terms(self, x: Value) -> int:
+        """How many numbers of 8 or 16 bits int32 adds up. Of others, which lose bits first, as many as there are."""
+        assert x.quant is not None
+        if x.quant.bits > 16 or x.quant.axis is not None:
+            return x.size
+        return 1 << 31 - width(x.quant.qmin - x.quant.zero_point, x.quant.qmax - x.quant.zero_point)
+
+    def _sum_of_parts(self, x: Value, axis: int, most: int) -> Value:
+        """Sums of parts lose bits, not the numbers: those would be rounded up more often than down."""
+        n, most = x.shape[axis], most // 2  # the least shift of a RESCALE takes numbers of 31 bits
+        sums = [
+            self.reduce("REDUCE_SUM", self.slice_axis(x, axis, start, min(most, n - start)), axis)
+            for start in range(0, n, most)
+        ]
+        return self.reduce("REDUCE_SUM", self.CONCAT([part.replace(quant=sums[0].quant) for part in sums], axis), axis)
 
     def mean(self, x: Value, axes: list[int]) -> Value:
         """Sums, and the division as a change of scale."""
