@@ -82,6 +82,15 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
         "Relu 'r' makes 'y', which is there already",
     ),
     "an old opset": (_with(lambda p: setattr(p.opset_import[0], "version", 6)), "opset 6; 7 to .* are read"),
+    "a negative power of integers": (
+        model(
+            N("Cast", ["x"], ["i"], to=onnx.TensorProto.INT32),
+            N("Pow", ["i", "n"], ["y"], name="p"),
+            inputs=IMAGE,
+            constants={"n": np.array(-1)},
+        ),
+        "Pow 'p': it raises integers to a negative power",
+    ),
     "a new opset": (_with(lambda p: setattr(p.opset_import[0], "version", 999)), "opset 999; 7 to .* are read"),
     "an input that is no tensor": (
         _with(lambda p: p.graph.input.append(helper.make_tensor_sequence_value_info("s", 1, None))),

@@ -104,6 +104,8 @@ def power(node: FileNode, x: Tensor, y: Tensor) -> Tensor:
 
 @ROWS.expansion("Pow")
 def constant_exponent(node: FileNode, x: Tensor, y: Tensor) -> Expansion | None:
+    if known(y) and not is_float(x) and not is_float(y):
+        require(not (y < 0).any(), "it raises integers to a negative power", "cast its first operand to float32")
     if not known(y) or y.numel() != 1 or y.dim() > x.dim():
         return None
     attributes = {"exponent": y.item()}
