@@ -104,6 +104,12 @@ def test_the_root_of_a_layer_has_8_bits() -> None:
     assert not [n for n in model.graph.nodes if is_quantize(n) and n.args[5] == torch.int16]
 
 
+def test_a_root_in_half_precision_stays_in_float() -> None:
+    model = quantized(lambda x: x + (x.half() ** 2).sqrt().float(), data((1, 4)), TOSAQuantizer(SPEC).set_global(INT8))
+    (root,) = named(model, "sqrt")
+    assert not is_quantize(root.args[0])  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("offset", "bits"), [(0.0, 16), (3.0, 8)])
 def test_samples_tell_whether_16_bits_are_worth_it(offset: float, bits: int) -> None:
     """Far from 0 the root is flat: 8 bits of what it reads are as good as its own."""

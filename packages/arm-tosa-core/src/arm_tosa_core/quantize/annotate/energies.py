@@ -53,7 +53,10 @@ class _SumOfSquares:
 
     def of(self, reader: Node) -> set[Node]:
         """The results to keep in 16 bits; none where what the function reads has no product, or cannot have 16 bits."""
-        (source,) = float_inputs(reader)
+        sources = float_inputs(reader)
+        if len(sources) != 1:  # it computes in another type than float32
+            return set()
+        (source,) = sources
         able = self._made_of(source, self._is_able)
         while lost := {node for node in able if not self._fits(node, able)}:
             able -= lost
