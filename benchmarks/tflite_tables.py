@@ -13,14 +13,16 @@ _METRICS = ("cycles", "sram_kib")
 
 def means(figures: Figures) -> str:
     """Geometric means of ours by Vela's, a line per accelerator."""
-    heads = ["accelerator", "files", "cycles", "SRAM", "CPU time", "again"]
+    heads = ["accelerator", "files", "cycles", "SRAM", "files timed", "CPU time", "again"]
     lines = []
     for target in _targets(figures):
         cases = [case for case in figures.cases(_BENCHMARK) if case["target"] == target]
         pairs = [[_pair(figures, case, metric) for case in cases] for metric in _METRICS]
         count = sum(pair.ratio is not None for pair in pairs[0])
-        pairs += [[_cpu_pair(figures, case, metric) for case in cases] for metric in ("process_cpu_s", "again_cpu_s")]
-        lines.append([target.removeprefix("ethos-").upper(), str(count), *map(mean_ratio, pairs)])
+        times = [[_cpu_pair(figures, case, metric) for case in cases] for metric in ("process_cpu_s", "again_cpu_s")]
+        timed = str(sum(pair.ratio is not None for pair in times[0]))
+        name = target.removeprefix("ethos-").upper()
+        lines.append([name, str(count), *map(mean_ratio, pairs), timed, *map(mean_ratio, times)])
     return table(heads, lines)
 
 
