@@ -21,6 +21,7 @@ from ..support.errors import UsageError
 from ..tosa.specification import TosaSpecification
 from .annotate.annotator import KEY, annotate
 from .annotate.composites import decompose
+from .annotate.finer_norms import refine_norms
 from .annotate.norms_behind_layers import warn_of_eps
 from .annotate.plain_module import drop_idle, flatten_attributes, make_plain
 from .annotate.slice_assignments import without_assignments
@@ -193,7 +194,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
             note(node, scheme=self._find_config(node))
         preferences = None if self.compile_spec is None else self.compile_spec.target().preferences
-        return decompose(model, self.rules, self._decomposed, preferences)
+        model = decompose(model, self.rules, self._decomposed, preferences)
+        return refine_norms(model, self.rules, self.config_of)
 
     def _trains(self) -> bool:
         finders = [config for _, config in self.node_finders]

@@ -41,6 +41,8 @@ class OpCase:
         coarse: how many quanta results of int16 may be off on a target with a rewrite that ``rounds``; else one.
         coarse_int8: how many those of int8 may be off: where a quotient makes more of the quantum by which a root of
             16 bits, a table with lines between its points, may be off.
+        coarse_int16: how many those of int16 may be off on any target: where tables in several ranges add up, each of
+            whole quanta.
         tolerance: relative and absolute, for float results.
     """
 
@@ -51,13 +53,14 @@ class OpCase:
     needs_float: Collection[str] = ()
     coarse: int = 1
     coarse_int8: int = 1
+    coarse_int16: int = 1
     tolerance: tuple[float, float] = (1e-4, 1e-5)
 
     def allowed(self, scheme: str, rounds: bool = False) -> int:
         """Quanta that integer results may be off in this scheme, on a target with a rewrite that rounds, or without."""
         if scheme == "int8":
             return self.coarse_int8
-        return self.coarse if scheme == "int16" and rounds else 1
+        return max(self.coarse if rounds else 1, self.coarse_int16) if scheme == "int16" else 1
 
     def module(self) -> torch.nn.Module:
         """The module, in eval mode, its parameters the same at every call."""

@@ -65,7 +65,10 @@ def _in_scheme(
 ) -> ExportedProgram:
     if scheme == "fp32":
         return program
-    return _quantized(program, inputs, TOSAQuantizer(spec).set_global(scheme_config(scheme)), (inputs,))
+    quantizer = TOSAQuantizer(spec).set_global(scheme_config(scheme))
+    if scheme == "int16":  # which tells what functions read of 32 bits
+        quantizer.set_samples([(inputs, {})])
+    return _quantized(program, inputs, quantizer, (inputs,))
 
 
 def export_quantized(

@@ -82,7 +82,7 @@ def _interpolate(
     values = np.clip(values, 2.0**16 * _LOW, 2.0**16 * _HIGH)  # infinity, as a number
     clipped = np.clip(values, low, high)
     if not between:
-        return 0, Interpolation(_entries(clipped[::128]), 1)
+        return 0, Interpolation(table_points(clipped[::128]), 1)
     seen = (np.abs(values - clipped) < (high - low) / 64)[:-1]
     limits = (limit, _PRECISE) if precise else (limit,)  # the first errors to mend are the large ones
     candidates = [_fitted(values, clipped, seen, step, limits) for step in (1, 2, 4)]
@@ -131,17 +131,17 @@ def _plain(values: Array, clipped: Array, step: int, precise: bool) -> tuple[Int
     entry and the next would be off for the whole segment.
     """
     x = np.arange(_LOW, _HIGH + 1)
-    tables = Interpolation(_entries(values[::128] / step), step)
+    tables = Interpolation(table_points(values[::128] / step), step)
     approximation = _evaluate(tables.entries, x)
     if precise:
         residue, bend = values[::128] / step - tables.entries, _bend(values / step)
         bent = np.abs(bend).max() * step > _BENT
         if residue.any():
             residue = residue if bent else residue + bend * _MEAN  # lines that are off to both sides, not to one
-            tables.fine = _entries(np.clip(residue, -1, 1) * 2**FINE_BITS)
+            tables.fine = table_points(np.clip(residue, -1, 1) * 2**FINE_BITS)
             approximation = approximation + _evaluate(tables.fine, x) / 2**FINE_BITS
         if bent:
-            tables.bend = _entries(bend * 2**BEND_BITS)
+            tables.bend = table_points(bend * 2**BEND_BITS)
             approximation = approximation + _evaluate(tables.bend, x) * _form(x) / 2**BEND_BITS
     errors = clipped[:-1] - approximation * step
     beyond = (values - clipped)[:-1] * errors < 0  # as the function is: both saturate
@@ -172,7 +172,7 @@ def _bend(values: Array) -> Array:
     return bend
 
 
-def _entries(points: Array) -> Array:
+def table_points(points: Array) -> Array:
     """Points as int16, neighbours no further apart than int16 reaches (TOSA 1.0, TABLE); at poles they would be."""
     entries = np.clip(np.rint(points), _LOW, _HIGH).astype(np.int64)
     for i in range(1, len(entries)) if (np.abs(np.diff(entries)) > _HIGH).any() else ():
@@ -238,7 +238,7 @@ def _finer(
     if centre + half <= _HIGH:
         residue[-2:] = 0  # as do these: the points that saturate are just below the last one
     bits = max(int(min(MORE_BITS, np.log2(_HIGH / np.abs(residue).max()))), 0) if precise and residue.any() else 0
-    entries = _entries(residue * 2**bits)
+    entries = table_points(residue * 2**bits)
     x = np.arange(_LOW, _HIGH + 1)
     remaining = errors - _evaluate(entries, np.clip((x - centre) << shift, _LOW, _HIGH)) / 2**bits
     return (centre, shift, bits, entries), remaining

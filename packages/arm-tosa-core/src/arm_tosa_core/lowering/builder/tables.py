@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from ...tosa.ir import DType, Tensor
 from ..values import QParams, Value
 from .interpolation import FINE_BITS, FORM_BITS, MORE_BITS, TABLE_BITS, Interpolation, interpolate
 from .quantization import Quantization
+from .wide_tables import ranges
 
 #: The unit of an entry of a table of 16 bits, as a part of a quantum of 8 bits.
 _FINER = 1 / 8
@@ -49,6 +51,8 @@ class Tables(Quantization):
             NotFollowed: the lines between the points are off by more than roundings are.
         """
         assert x.quant is not None
+        if x.quant.axis is None and x.quant.bits > 16 and x.quant.run_time is None:
+            return self._of_accumulator(x, function, quant, dtype)
         require(
             x.quant.axis is None and x.quant.bits in (8, 16), "takes an input that is not quantized to 8 or 16 bits"
         )
@@ -83,6 +87,40 @@ class Tables(Quantization):
                 ends = (int((quant.qmin - quant.zero_point) / _FINER), int((quant.qmax - quant.zero_point) / _FINER))
             tables = interpolate(values, *ends, between, precise and dtype == torch.int32, limit)
             out = self._interpolated(tensor, tables, unit, torch_to_tosa(dtype), quant.zero_point)
+        return self.value(out, torch.float32, x.axes, quant)
+
+    def _of_accumulator(
+        self, x: Value, function: Callable[[torch.Tensor], torch.Tensor], quant: QParams, dtype: torch.dtype
+    ) -> Value:
+        """A function of INT32, or INT48, in several ranges. A number beside its domain counts as 0, as by rounding."""
+        require(dtype != torch.int32, f"has a result of {dtype} of an operand that is not quantized")
+        low, high = x.clamp or (-math.inf, math.inf)
+        above = None if high == math.inf else (-math.inf, high)  # one bound may be a corner of the tables, not both
+        x = self.apply_clamp(self.movable(x.replace(clamp=above)))
+        assert x.quant is not None
+        source = x.quant
+        unit = _FINER if dtype == torch.int8 else 1.0
+
+        def values(integers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+            real = source.dequantize(torch.from_numpy(integers)).clamp(min=low).to(torch.float32)
+            at_zero = torch.nan_to_num(function(torch.zeros(1).clamp(min=low)).double(), nan=0.0)
+            result = function(real).double()
+            result = torch.where(result.isnan(), at_zero, result) / (quant.scalar * unit)
+            return torch.nan_to_num(result).numpy()
+
+        ends = (int((quant.qmin - quant.zero_point) / unit), int((quant.qmax - quant.zero_point) / unit))
+        found = ranges(values, max(source.qmax, -source.qmin), ends)
+        if found is None:
+            raise NotFollowed("bends too much for tables of 32 bits", "give it an input of a smaller range")
+        tensor = self.tensor(x, x.axes)
+        total: Tensor | None = None
+        for part in found:
+            factor = [1 / part.step]
+            near, factor = self.within_reach(tensor, source, factor)
+            one = self._table(self.rescale(near, factor, DType.INT16), part.entries)
+            total = one if total is None else self.emit("ADD", [total, one])
+        assert total is not None
+        out = self.rescale(total, [unit / 2**TABLE_BITS], torch_to_tosa(dtype), new_zero_point=quant.zero_point)
         return self.value(out, torch.float32, x.axes, quant)
 
     def _table(self, x: Tensor, entries: np.ndarray[Any, Any]) -> Tensor:

@@ -23,6 +23,7 @@ from ..probe.calls import Sample
 from ..schemes.bias_spec import bias_spec
 from ..schemes.config import SMALLEST_RANGE, QuantizationConfig
 from ..schemes.observers import MaskedHistogramObserver
+from .energies import unrounded_sums
 from .node_roles import (
     ACCUMULATES,
     absorbed,
@@ -71,7 +72,8 @@ def annotate(
     reasons = wide_results(module, rules, config_of, wide, computed, tables, carried, samples, narrow)
     for node, why in reasons.items():
         note(node, wide=why)
-    _Annotator(module, rules, config_of, computed).run()
+    unrounded = unrounded_sums(module, rules, config_of, computed, samples) if tables and samples else set()
+    _Annotator(module, rules, config_of, computed, unrounded).run()
     refer_to_first(module.graph)
 
 
@@ -93,6 +95,7 @@ class _Annotator:
 
     Args:
         computed: the nodes that are no constants.
+        unrounded: those whose results are not quantized, see ``unrounded_sums``.
     """
 
     def __init__(
@@ -101,8 +104,10 @@ class _Annotator:
         rules: RuleSet,
         config_of: Callable[[Node], QuantizationConfig | None],
         computed: set[Node],
+        unrounded: set[Node],
     ) -> None:
         self.module, self.rules, self.config_of, self.computed = module, rules, config_of, computed
+        self.unrounded = unrounded
 
     def run(self) -> None:
         """Annotates functions that will be one table, then every other node."""
@@ -160,6 +165,11 @@ class _Annotator:
 
     def _node(self, node: Node, rule: Rule, config: QuantizationConfig) -> None:
         inputs = float_inputs(node)[:1] if rule.quant is Q.NORM else float_inputs(node)
+        inputs = [n for n in inputs if n not in self.unrounded]
+        if node in self.unrounded:
+            read = {} if rule.quant is Q.BOUNDS else {n: self._as_read(n, node, rule, config) for n in inputs}
+            _mark(node, dict(read), None)
+            return
         if rule.quant is Q.BOUNDS and self._feeds_table(node):
             _mark(node, {n: self._as_known(config.input_activation, n) for n in inputs}, None)
             (user,) = node.users

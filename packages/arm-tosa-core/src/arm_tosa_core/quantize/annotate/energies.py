@@ -1,4 +1,7 @@
-"""Sums of squares below a function that is steep at 0, such as the root of an energy: one unit, in 16 bits."""
+"""Sums of squares below a function that is steep at 0, such as the root of an energy: one unit, in more bits.
+
+In an int8 scheme it has 16, in one of int16 it is computed in 32, and nothing is rounded in it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ...lowering.node_facts import facts
-from ...lowering.rule import Q
+from ...lowering.rule import Q, Rule
 from ...lowering.rule_set import RuleSet
 from ..probe.calls import FEW, Sample
 from ..probe.judge import accepts
@@ -41,8 +44,26 @@ def sums_of_squares(
         if rules.traits_of(node).steep and _can_be_wide(node, config_of):
             units[node] = _SumOfSquares(rules, config_of, computed).of(node)
     readers = [node for node, unit in units.items() if unit]
-    chosen = worth_16_bits(module, readers, samples) if samples else readers
+    chosen = worth_more_bits(module, readers, samples, 8) if samples else readers
     return {node for reader in chosen for node in units[reader]}
+
+
+def unrounded_sums(
+    module: GraphModule, rules: RuleSet, config_of: ConfigOf, computed: set[Node], samples: Sequence[Sample]
+) -> set[Node]:
+    """Of a scheme of int16, the results that nothing rounds, for a function reads their sums of 32 bits.
+
+    Its tables have several ranges then, the finest around 0 (``lowering.builder.wide_tables``).
+
+    Args:
+        samples: calls of the model, which tell whether a unit gains by it.
+    """
+    units = {}
+    for node in module.graph.nodes:
+        if _is_steep(node, rules) and has_16_bits(node, config_of):
+            units[node] = _Unrounded(rules, config_of, computed).of(node)
+    readers = [node for node, unit in units.items() if unit]
+    return {node for reader in worth_more_bits(module, readers, samples, 16) for node in units[reader]}
 
 
 class _SumOfSquares:
@@ -105,6 +126,41 @@ class _SumOfSquares:
         return rule is not None and rule.quant in (Q.CONV, Q.NORM)
 
 
+class _Unrounded(_SumOfSquares):
+    """The unit in an int16 scheme: arithmetic, its bounds and views of it, which nobody else reads."""
+
+    def _is_able(self, node: Node) -> bool:
+        rule = self._rules.of_node(node)
+        if rule is None or node not in self._computed or not has_16_bits(node, self._config_of):
+            return False
+        return rule.traits.arithmetic is not None or rule.quant is Q.BOUNDS or hands_on(node, rule)
+
+    def _fits(self, node: Node, unit: set[Node]) -> bool:
+        return all(user in unit or self._reads_wide(user) for user in node.users)
+
+    def _reads_wide(self, user: Node) -> bool:
+        return _is_steep(user, self._rules) and has_16_bits(user, self._config_of)
+
+
+def hands_on(node: Node, rule: Rule) -> bool:
+    """Whether a result has the numbers of the one operand, each once, in any order."""
+    inputs = float_inputs(node)
+    moves = rule.quant is Q.SHARED and bool(rule.traits.moves) and not facts(node).rescales and len(inputs) == 1
+    return moves and inputs[0].meta["val"].numel() == node.meta["val"].numel()
+
+
+def _is_steep(node: Node, rules: RuleSet) -> bool:
+    traits = rules.traits_of(node)
+    return traits.steep or traits.pole
+
+
+def has_16_bits(node: Node, config_of: ConfigOf) -> bool:
+    """Whether a float result has 16 bits by its scheme, from calibration."""
+    config = config_of(node) if node.op == "call_function" and is_float_result(node) else None
+    spec = None if config is None or config.is_qat else config.output_activation
+    return spec is not None and spec.dtype == torch.int16
+
+
 def _can_be_wide(node: Node, config_of: ConfigOf) -> bool:
     """Whether the scheme of a float result has 16 bits to offer."""
     if node.op != "call_function" or not is_float_result(node):
@@ -113,15 +169,13 @@ def _can_be_wide(node: Node, config_of: ConfigOf) -> bool:
     return config is not None and config.wide is not None
 
 
-_STEPS = 255  # of 8 bits
-
 #: 16 bits of the operand are worth their cycles where its 8 bits make ten times the error of rounding the result. Of
 #: the networks in docs/notes/2026-11-25-energies.md those that gain 4 dB or more have 17 times as much at least.
 _PART = 1 / 10
 
 
-def worth_16_bits(module: GraphModule, functions: Iterable[Node], samples: Sequence[Sample]) -> set[Node]:
-    """The functions whose results are far worse by what 8 bits round off their operand than by their own 8 bits.
+def worth_more_bits(module: GraphModule, functions: Iterable[Node], samples: Sequence[Sample], bits: int) -> set[Node]:
+    """The functions whose results are far worse by what 8 or 16 bits round off their operand than by their own bits.
 
     Far from 0 a root is flat, and 8 bits of its operand do it no harm; 16 would cost cycles for nothing.
 
@@ -129,6 +183,7 @@ def worth_16_bits(module: GraphModule, functions: Iterable[Node], samples: Seque
         module: in float, not annotated yet.
         functions: of one operand, steep at 0.
         samples: calls of the model; four at most are used.
+        bits: of an operand and of a result, 8 or 16.
     """
     operands = {node: float_inputs(node)[0] for node in functions}
     if not operands:
@@ -141,23 +196,32 @@ def worth_16_bits(module: GraphModule, functions: Iterable[Node], samples: Seque
 
     look(samples[:FEW], module, values, see)
     return {
-        node for node, operand in operands.items() if values[node] and _is_worth(node, values[operand], values[node])
+        node
+        for node, operand in operands.items()
+        if values[node] and _is_worth(node, values[operand], values[node], bits)
     }
 
 
-def _is_worth(node: Node, operands: list[torch.Tensor], results: list[torch.Tensor]) -> bool:
+def _is_worth(node: Node, operands: list[torch.Tensor], results: list[torch.Tensor], bits: int) -> bool:
     """Whether the mean square error behind the function is many times that of rounding its result."""
-    step = _step(operands)
+    if bits == 16 and min(float(x.min()) for x in operands) < 0:  # on both sides of a pole
+        return False
+    step = _step(operands, bits)
     target: Any = node.target
+    most = max(float(y.max()) for y in results)  # at a pole
     errors = [
-        (target((x / step).round() * step, *node.args[1:], **node.kwargs) - y).double().square().mean()
+        (target((x / step).round() * step, *node.args[1:], **node.kwargs).nan_to_num(most, most) - y)
+        .double()
+        .square()
+        .mean()
         for x, y in zip(operands, results, strict=True)
     ]
-    own = torch.full((len(errors),), _step(results) ** 2 / 12)
+    own = torch.full((len(errors),), _step(results, bits) ** 2 / 12)
     return bool(accepts(torch.stack(errors), own, _PART))
 
 
-def _step(values: list[torch.Tensor]) -> float:
-    """Of 8 bits that reach from the least to the most, and to 0."""
+def _step(values: list[torch.Tensor], bits: int) -> float:
+    """Of 8 bits that reach from the least to the most, and to 0, or of 16 that reach as far to both sides of it."""
     low, high = (min(0.0, *(float(v.min()) for v in values)), max(0.0, *(float(v.max()) for v in values)))
-    return (high - low) / _STEPS or 1.0
+    reach = 2 * max(high, -low) if bits == 16 else high - low
+    return reach / (2**bits - 1) or 1.0

@@ -1,0 +1,90 @@
+"""int16: sums of squares that a root, a logarithm or a reciprocal reads in 32 bits, where samples show a gain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from quantizer_kit import INT8, INT16, SPEC, kinds, named
+from torch.fx import GraphModule
+
+from arm_tosa_core import QuantizationConfig, TOSAQuantizer, quantize_program
+from arm_tosa_core.testing.case import Apply
+from arm_tosa_core.testing.harness import Execution
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
+
+Energy = Callable[[torch.Tensor], torch.Tensor]
+
+
+def _samples(least: float) -> list[tuple[torch.Tensor]]:
+    """Four, of [1, 8, 40]: each place has numbers of one size, from the least to 10."""
+    sizes = torch.linspace(0, 1, 40)
+    sizes = least ** (1 - sizes) * 10**sizes
+    g = torch.Generator().manual_seed(0)
+    return [(sizes * (0.5 + torch.rand(1, 8, 40, generator=g)),) for _ in range(4)]
+
+
+def _converted(
+    function: Energy, samples: list[tuple[torch.Tensor]], config: QuantizationConfig = INT16
+) -> tuple[GraphModule, Execution]:
+    program = torch.export.export(Apply(function), samples[0])
+    converted = quantize_program(program, TOSAQuantizer(SPEC).set_global(config), samples).converted
+    return converted, Execution(torch.export.export(converted, samples[0]), SPEC.target())
+
+
+def _variance(x: torch.Tensor) -> torch.Tensor:
+    mean = x.mean(1, keepdim=True)
+    return ((x * x).mean(1, keepdim=True) - mean * mean).clamp(min=0)
+
+
+ENERGIES: dict[str, Energy] = {
+    "root": lambda x: (x * x).mean(1).sqrt(),
+    "reciprocal root": lambda x: ((x * x).mean(1) + 1e-5).rsqrt(),
+    "logarithm": lambda x: ((x * x).sum(1) + 1e-5).log(),
+    "reciprocal": lambda x: 1 / ((x * x).sum(1).clamp(min=0.05)),
+    "variance": lambda x: _variance(x).flatten(1).sqrt(),
+}
+
+
+@pytest.mark.parametrize("name", ENERGIES)
+def test_small_sums_count_beside_large_ones(name: str) -> None:
+    samples = _samples(1e-2)
+    _, run = _converted(ENERGIES[name], samples)
+    assert len(run.regions) == 1
+    exact, (ours,) = ENERGIES[name](*samples[0]), run.run(samples[0])
+    assert ((ours - exact).abs() / exact.abs()).quantile(0.9) < 0.1
+
+
+@pytest.mark.parametrize(("least", "bits"), [(1e-2, None), (9.0, torch.int16)])
+def test_samples_tell_whether_a_sum_is_rounded(least: float, bits: torch.dtype | None) -> None:
+    converted, _ = _converted(ENERGIES["root"], _samples(least))
+    assert kinds(converted, "mean") == ([] if bits is None else [bits])
+
+
+def test_a_sum_that_is_read_by_others_is_rounded() -> None:
+    def both(x: torch.Tensor) -> torch.Tensor:
+        power = (x * x).mean(1)
+        return power.sqrt() + power
+
+    converted, _ = _converted(both, _samples(1e-2))
+    assert kinds(converted, "mean") == [torch.int16]
+
+
+def _norm(x: torch.Tensor, centered_first: bool) -> torch.Tensor:
+    mean = x.mean(1, keepdim=True)
+    early = x - mean
+    power = (x * x).mean(1, keepdim=True) - mean * mean
+    centered = early if centered_first else x - mean
+    return centered * (power + 1e-5).sqrt().reciprocal()
+
+
+@pytest.mark.parametrize("centered_first", [True, False])
+@pytest.mark.parametrize("config", [INT8, INT16], ids=["int8", "int16"])
+def test_norms_of_int16_are_refined(config: QuantizationConfig, centered_first: bool) -> None:
+    converted, _ = _converted(lambda x: _norm(x, centered_first), _samples(1e-2), config)
+    refined = config is INT16
+    assert len(named(converted, "rsqrt")) == refined
+    assert len(named(converted, "sqrt")) == (not refined)
+    assert len(named(converted, "sub")) == (1 if refined else 2)  # the variance is made of the centred numbers
