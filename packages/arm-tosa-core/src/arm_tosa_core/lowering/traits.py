@@ -58,8 +58,9 @@ class Traits:
         reach: what the results lie between, whatever is given. Read by value bounds.
         pole: it has a pole at 0. The annotation gives the operand a range of some width: the finer its scale, the
             further a number that calibration did not show, such as the variance of a fainter picture, is off behind it.
+            In int16 it may read sums of 32 bits.
         steep: its slope has no bound near 0, so that what is made of small numbers needs finer steps than its operand's
-            8 bits have. Read by 16-bit results.
+            8 bits have, or its 16. Read by 16-bit results, and by sums of 32 bits.
         homogeneous: a positive factor of a channel goes through it unchanged. Equalization passes it.
         channels: of a layer or a norm. Read by equalization.
         weight_axis: of a layer, from its arguments: the axis of its weight that the result's channels lie along.
