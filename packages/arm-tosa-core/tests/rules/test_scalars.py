@@ -1,4 +1,4 @@
-"""PyTorch takes 0 and -1 for an axis of a scalar."""
+"""Scalars: 0 and -1 are axes of them, and their type gives way to that of tensors."""
 
 from __future__ import annotations
 
@@ -28,3 +28,11 @@ def test_an_axis_of_a_scalar(function: Callable[[torch.Tensor], torch.Tensor]) -
     assert not left_outside(execution.program, execution.analysis)
     (result,) = execution.run([x])
     torch.testing.assert_close(result, function(x))
+
+
+def test_an_angle_of_halves_and_a_scalar_of_float32_is_in_halves() -> None:
+    x, scalar = torch.tensor([-3.0, 0.25, 2.0], dtype=torch.float16), torch.tensor(0.7)
+    execution = Execution(torch.export.export(Apply(lambda x: torch.atan2(x, scalar)), (x,)), tosa())
+    assert not left_outside(execution.program, execution.analysis)
+    (result,) = execution.run([x])
+    torch.testing.assert_close(result, torch.atan2(x, scalar))

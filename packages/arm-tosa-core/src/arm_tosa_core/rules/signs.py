@@ -58,9 +58,14 @@ def _observed_atan2(b: CompositeBuilder[V], y: V, x: V) -> V:
 
 
 @op("aten.atan2.default", quant=Q.PIECEWISE, decomposition=_observed_atan2, traits=Traits(promotes=True))
-@sum_in_float32
 def atan2(b: OpBuilder, y: Value, x: Value) -> Value:
-    y, x = (b.floating(b.real(v)) for v in b.operands(y, x))
+    return _angle(b, *b.operands(y, x))
+
+
+@sum_in_float32
+def _angle(b: OpBuilder, y: Value, x: Value) -> Value:
+    """Of two numbers of one type."""
+    y, x = (b.floating(b.real(v)) for v in (y, x))
     height, width = b.unary("ABS", y), b.unary("ABS", x)
     small, large = b.MINIMUM(height, width), b.MAXIMUM(height, width)
     nowhere = b.compare("EQUAL", large, 0.0)
