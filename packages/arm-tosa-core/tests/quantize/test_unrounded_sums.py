@@ -88,3 +88,23 @@ def test_norms_of_int16_are_refined(config: QuantizationConfig, centered_first: 
     assert len(named(converted, "rsqrt")) == refined
     assert len(named(converted, "sqrt")) == (not refined)
     assert len(named(converted, "sub")) == (1 if refined else 2)  # the variance is made of the centred numbers
+
+
+def _square(x: torch.Tensor) -> torch.Tensor:
+    return x * x
+
+
+OTHER_DIFFERENCES: dict[str, Energy] = {
+    "twice the mean": lambda x: torch.sub((x * x).mean(1), _square(x.mean(1)), alpha=2),
+    "means of two shapes": lambda x: (x * x).mean(1) - _square(x.mean(1, keepdim=True)),
+    "means along two axes": lambda x: (x * x).mean(1, keepdim=True) - _square(x.mean(2, keepdim=True)),
+    "means of two operands": lambda x: (x * x).mean(1) - _square((2 * x).mean(1)),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_DIFFERENCES)
+def test_other_differences_stay(name: str) -> None:
+    samples = [(torch.cat([x, 2 * x]),) for (x,) in _samples(1.0)]
+    converted, _ = _converted(OTHER_DIFFERENCES[name], samples)
+    exact = OTHER_DIFFERENCES[name](*samples[0])
+    torch.testing.assert_close(converted(*samples[0]), exact, rtol=0, atol=float(exact.abs().max()) / 500)

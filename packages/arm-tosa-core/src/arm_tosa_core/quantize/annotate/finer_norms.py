@@ -56,6 +56,8 @@ class _Finer:
         return None
 
     def _variance(self, squares: Node, mean: Node) -> Node | None:
+        if self._node.kwargs or squares.meta["val"].shape != mean.meta["val"].shape:
+            return None  # the square is taken twice, or of each from each
         below, beside = _mean(squares), _mean(mean)
         if below is None or beside is None:
             return None
