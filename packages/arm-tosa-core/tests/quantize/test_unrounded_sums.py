@@ -44,6 +44,11 @@ ENERGIES: dict[str, Energy] = {
     "reciprocal root": lambda x: ((x * x).mean(1) + 1e-5).rsqrt(),
     "logarithm": lambda x: ((x * x).sum(1) + 1e-5).log(),
     "reciprocal": lambda x: 1 / ((x * x).sum(1).clamp(min=0.05)),
+    "logarithm of sums alone": lambda x: (x * x).mean(1).log(),
+    "logarithm of bounded sums": lambda x: (x * x).mean(1).clamp(min=1e-10).log(),
+    "common logarithm": lambda x: ((x * x).sum(1) + 1e-5).log10(),
+    "negated twice": lambda x: (-1 * (-1 * (x * x).mean(1))).sqrt(),
+    "negative factor of a sum": lambda x: torch.sub((x * x).mean(1), (x * x).sum(1), alpha=-0.3).sqrt(),
     "variance": lambda x: _variance(x).flatten(1).sqrt(),
 }
 
@@ -90,8 +95,50 @@ def test_norms_of_int16_are_refined(config: QuantizationConfig, centered_first: 
     assert len(named(converted, "sub")) == (1 if refined else 2)  # the variance is made of the centred numbers
 
 
+def test_what_the_device_computes_of_products_with_constants_is_what_the_quantized_model_says() -> None:
+    samples, factors = _samples(1e-2), torch.nn.Buffer(torch.arange(1.0, 41.0))
+    converted, run = _converted(lambda x: ((x * x).mean(1) * factors).log(), samples)
+    torch.testing.assert_close(run.run(samples[0])[0], converted(*samples[0]), rtol=0, atol=0.01)
+
+
+class _Parts(torch.nn.Module):
+    """A variance of two means, whose root is a module of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mean, self.root = Apply(lambda x: x.mean(1, keepdim=True)), Apply(torch.sqrt)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mean = self.mean(x)
+        variance = (x * x).mean(1, keepdim=True) - mean * mean
+        result: torch.Tensor = self.root(variance.clamp(min=0) + 1e-5).reciprocal()
+        return result
+
+
+@pytest.mark.parametrize("config", [INT8, None], ids=["int8", "float"])
+@pytest.mark.parametrize(("part", "made"), [("mean", "reshape"), ("root", "rsqrt")])
+def test_parts_of_another_scheme_stay(part: str, made: str, config: QuantizationConfig | None) -> None:
+    samples = _samples(1e-2)
+    plain = TOSAQuantizer(SPEC).set_global(INT16)
+    for quantizer, count in ((plain, 1), (TOSAQuantizer(SPEC).set_global(INT16).set_module_name(part, config), 0)):
+        program = torch.export.export(_Parts(), samples[0])
+        converted = quantize_program(program, quantizer, samples).converted
+        assert len(named(converted, made)) == count
+
+
 def _square(x: torch.Tensor) -> torch.Tensor:
     return x * x
+
+
+def _of_integers(x: torch.Tensor) -> torch.Tensor:
+    numbers = (10 * x).to(torch.int32)
+    mean = numbers.mean(1, keepdim=True, dtype=torch.float32)
+    return (numbers * numbers).mean(1, keepdim=True, dtype=torch.float32) - mean * mean
+
+
+def _of_one_number(x: torch.Tensor) -> torch.Tensor:
+    one = x.sum()
+    return (one * one).mean(0) - _square(one.mean(0)) + x
 
 
 OTHER_DIFFERENCES: dict[str, Energy] = {
@@ -99,6 +146,8 @@ OTHER_DIFFERENCES: dict[str, Energy] = {
     "means of two shapes": lambda x: (x * x).mean(1) - _square(x.mean(1, keepdim=True)),
     "means along two axes": lambda x: (x * x).mean(1, keepdim=True) - _square(x.mean(2, keepdim=True)),
     "means of two operands": lambda x: (x * x).mean(1) - _square((2 * x).mean(1)),
+    "means of integers": _of_integers,
+    "means of one number": _of_one_number,
 }
 
 

@@ -231,7 +231,7 @@ _DOMAINS = {
     "atanh": (-1.0, 1.0),
     "erfinv": (-1.0, 1.0),
 }
-_POLES = frozenset({"rsqrt", "reciprocal", "log"})
+_POLES = frozenset({"rsqrt", "reciprocal", "log", "log2", "log10"})
 #: Bounds of the results.
 _REACHES = {
     **dict.fromkeys(("sin", "cos", "erf", "tanh"), (-1.0, 1.0)),

@@ -61,6 +61,10 @@ class Arithmetic(Quantization, Casts):
                 if number > 0 and factor.rank <= value.rank:
                     bounds = value.clamp and (value.clamp[0] * number, value.clamp[1] * number)
                     return value.replace(quant=value.quant.scaled(number), clamp=bounds)
+                if (
+                    number < 0 and value.quant.bits > 16 and factor.rank <= value.rank
+                ):  # a product would take 16 of them
+                    return self.NEGATE(self.MUL(value, -number))
         a, b = self._factor(a), self._factor(b)
         assert a.quant and b.quant
         wide = a.quant.bits + b.quant.bits > 31

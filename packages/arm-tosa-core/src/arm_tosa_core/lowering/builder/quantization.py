@@ -19,6 +19,8 @@ from .rescaling import REACH, Rescaling
 _ADD_BITS = 29
 #: Up to which multiple of a scale float32 tells one from the next with bits to spare.
 _MULTIPLES = 2**16
+#: Of a multiplier of RESCALE, of 32 bits.
+_LAST_BIT = 2.0**-31
 
 
 class Inexact(Rejected):
@@ -249,6 +251,8 @@ class Quantization(Rescaling):
         # one type, which compilers add and multiply without a pass of their own for the RESCALE.
         factor = quant.scalar / scale
         tensor = self.tensor(value, value.axes)
+        if tensor.dtype != DType.INT48 and factor != 1.0 and (quant.qmax - quant.zero_point) * factor >= REACH:
+            factor *= 1 - _LAST_BIT  # a power of two reaches half as far as any other number below 1
         low, high = (math.floor((q - quant.zero_point) * factor) for q in (quant.qmin, quant.qmax))
         new = QParams((scale,), 0, low, high + 1 if factor != int(factor) else high)
         if tensor.dtype == DType.INT32 and quant.zero_point == 0 and factor == 1.0:

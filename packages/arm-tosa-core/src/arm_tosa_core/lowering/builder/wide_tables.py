@@ -19,9 +19,9 @@ from .interpolation import table_points
 Array = np.ndarray[Any, Any]
 Function = Callable[[Array], Array]
 
-#: Errors of lines between points, in quanta, that are borne: the first of them with which ``_MOST`` ranges do.
-_LIMITS = (0.25, 0.5, 1.0, 2.0)
-_MOST = 6
+#: Errors of lines between points, in quanta, that are borne, and how many ranges may be made for it: the first that do.
+_TRIES = ((0.25, 6), (0.5, 6), (1.0, 6), (2.0, 6), (2.0, 9))
+_WORST = 2.0
 #: The same far from 0 where the result begins to saturate, as a part of its range: samples had nothing near it.
 _CORNER = 1 / 512
 #: Segments of a table on each side of 0.
@@ -58,8 +58,8 @@ def ranges(values: Function, size: int, ends: tuple[int, int]) -> list[Range] | 
     top = _reach(function, float(size))
     if corner := _pole(function, top):
         top = corner * 2.0 ** math.ceil(math.log2(top / corner))  # so that the corner is a point of a table
-    for limit in _LIMITS:
-        if (steps := _steps(function, top, limit, ends)) is not None:
+    for limit, most in _TRIES:
+        if (steps := _steps(function, top, limit, most, ends)) is not None:
             return _tables(function, steps)
     return None
 
@@ -92,19 +92,19 @@ def _edge(inside: Callable[[float], bool], top: float) -> float:
     return high
 
 
-def _steps(function: Function, top: float, limit: float, ends: tuple[int, int]) -> list[float] | None:
+def _steps(function: Function, top: float, limit: float, most: int, ends: tuple[int, int]) -> list[float] | None:
     """The steps of the ranges' operands; each range is as far into the next one as lines of its table follow."""
     found = [max(top / (128 * _SIDE), 1 / 128)]
     while True:
         step = found[-1]
         errors, saturates = _errors(function, 128 * step, ends)
-        borne = np.where(saturates, (ends[1] - ends[0]) * _CORNER, _LIMITS[-1])
+        borne = np.where(saturates, (ends[1] - ends[0]) * _CORNER, _WORST)
         if (errors > borne)[_SIDE // 2 :].any():
             return None
         bad = np.flatnonzero(errors[: _SIDE // 2] > limit)
         if not bad.size or step <= 1 / 128:  # then points are integers
             return found
-        if len(found) == _MOST:
+        if len(found) == most:
             return None
         found.append(step * (1 << int(bad[-1]).bit_length()) / _SIDE)  # its end is a point of this one
 

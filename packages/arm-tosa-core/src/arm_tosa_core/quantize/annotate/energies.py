@@ -1,6 +1,6 @@
 """Sums of squares below a function that is steep at 0, such as the root of an energy: one unit, in more bits.
 
-In an int8 scheme it has 16, in one of int16 it is computed in 32, and nothing is rounded in it.
+In an int8 scheme it has 16, in one of int16 the 32 in which it is computed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def sums_of_squares(
 def unrounded_sums(
     module: GraphModule, rules: RuleSet, config_of: ConfigOf, computed: set[Node], samples: Sequence[Sample]
 ) -> set[Node]:
-    """Of a scheme of int16, the results that nothing rounds, for a function reads their sums of 32 bits.
+    """Of a scheme of int16, the results that keep 32 bits, for a function reads their sums.
 
     Its tables have several ranges then, the finest around 0 (``lowering.builder.wide_tables``).
 
@@ -133,6 +133,8 @@ class _Unrounded(_SumOfSquares):
         rule = self._rules.of_node(node)
         if rule is None or node not in self._computed or not has_16_bits(node, self._config_of):
             return False
+        if rule.traits.arithmetic == "mul" and not self._is_product(node) and not _is_scaled(node):
+            return False  # a product with constants takes 16 bits of each
         return rule.traits.arithmetic is not None or rule.quant is Q.BOUNDS or hands_on(node, rule)
 
     def _fits(self, node: Node, unit: set[Node]) -> bool:
@@ -140,6 +142,12 @@ class _Unrounded(_SumOfSquares):
 
     def _reads_wide(self, user: Node) -> bool:
         return _is_steep(user, self._rules) and has_16_bits(user, self._config_of)
+
+
+def _is_scaled(node: Node) -> bool:
+    """Whether a product is with a number, which changes the scale and at most the sign."""
+    factor = node.args[1]
+    return isinstance(factor, (int, float)) and factor != 0
 
 
 def hands_on(node: Node, rule: Rule) -> bool:

@@ -31,7 +31,7 @@ def refine_norms(
         if node.target not in (_ATEN.reciprocal.default, _ATEN.sub.Tensor) or not has_16_bits(node, config_of):
             continue
         with module.graph.inserting_before(node):
-            joined = _Finer(module, rules, node).of()
+            joined = _Finer(module, rules, config_of, node).of()
         if joined is not None:
             node.replace_all_uses_with(joined)
             module.graph.erase_node(node)
@@ -43,12 +43,15 @@ def refine_norms(
 class _Finer:
     """The other form of one node."""
 
-    def __init__(self, module: GraphModule, rules: RuleSet, node: Node) -> None:
+    def __init__(
+        self, module: GraphModule, rules: RuleSet, config_of: Callable[[Node], QuantizationConfig | None], node: Node
+    ) -> None:
         self._node, self._rules, self._aten = node, rules, AtenBuilder(module, rules, node).aten
+        self._config_of = config_of
 
     def of(self) -> Node | None:
         match self._node.args:
-            case (Node(target=_ATEN.sqrt.default, args=(Node() as x,)),):
+            case (Node(target=_ATEN.sqrt.default, args=(Node() as x,)) as root,) if has_16_bits(root, self._config_of):
                 joined: Node = self._aten.rsqrt(AtenValue(x)).node
                 return joined
             case (Node() as squares, Node(target=_ATEN.mul.Tensor, args=(Node() as mean, Node() as same))):
@@ -64,6 +67,8 @@ class _Finer:
         (square, axes), (x, same) = below, beside
         if axes != same or square.target is not _ATEN.mul.Tensor or square.args != (x, x):
             return None
+        if not all(has_16_bits(node, self._config_of) for node in (squares, mean, square)):
+            return None  # the scheme of its parts would be lost
         centered = self._centered(x, axes, mean)
         variance = self._aten.mean(self._aten.mul(centered, centered), axes, True)
         replaced: Node = self._aten.reshape(variance, list(self._node.meta["val"].shape)).node
@@ -95,7 +100,7 @@ class _Finer:
 
 
 def _mean(node: Node) -> tuple[Node, list[int]] | None:
-    """What a node is the mean of, and along which axes: a mean, or a sum times the number for it."""
+    """What a node is the mean of, and along which axes: a mean, or a sum times the number for it, of float32."""
     match node.target, node.args:
         case _ATEN.mean.dim, (Node() as x, [*axes], *_):
             pass
@@ -104,4 +109,5 @@ def _mean(node: Node) -> tuple[Node, list[int]] | None:
                 return None
         case _:
             return None
-    return x, sorted(axis % x.meta["val"].dim() for axis in axes)
+    meta = x.meta["val"]
+    return (x, sorted(axis % meta.dim() for axis in axes)) if meta.dim() and meta.dtype == torch.float32 else None
