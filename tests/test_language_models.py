@@ -11,8 +11,8 @@ import torch
 from typer.testing import CliRunner
 
 from arm_tosa_core.cli.main import app
-from arm_tosa_core.exir.backend import watched
 from arm_tosa_core.exir.pte import read
+from arm_tosa_core.exir.watchers import watched
 from arm_tosa_core.llm import LanguageProgram, TextGenerator, compile_llm
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.support.errors import UsageError

@@ -97,7 +97,7 @@ def _weights(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]
     """Weights of several methods: as Vela writes them for each by itself, as a program has them, and in one order."""
     from arm_ethosu import EthosUCompileSpec
     from arm_ethosu.payload import unpack, whole
-    from arm_tosa_core.exir.backend import watched
+    from arm_tosa_core.exir.watchers import watched
     from arm_tosa_core.llm import compile_llm
 
     texts, made = _texts(context), list[bytes]()
@@ -135,7 +135,7 @@ def _weights(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]
 
 def _on_reference_model(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
     """A text read token by token, on the TOSA reference model and by the program on this machine."""
-    from arm_tosa_core.exir.backend import watched
+    from arm_tosa_core.exir.watchers import watched
     from arm_tosa_core.flow.lowered import compile_spec_of
     from arm_tosa_core.llm import compile_llm
     from arm_tosa_core.tosa.serializer import serialize

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -102,10 +102,13 @@ EMBEDDING = Origin(
     data="32 / 90 parts of two / three recordings",
     decision="float's embedding of the same part is the nearest",
 )
-_SCORED = partial(Origin, package="speechmos", license="MIT", decision="score within 0.1")
-_SCORED_PARTS = partial(_SCORED, data="8 / 20 parts of two / two recordings")
 
-QUALITY = _SCORED_PARTS(make_quality, task="quality of speech (DNSMOS), 9 s")
-P808 = _SCORED(make_p808, task="quality of speech (DNSMOS P.808), 9 s", data="16 / 40 parts of two / two recordings")
-SIGNAL = _SCORED_PARTS(partial(make_part, "sig.onnx"), task="quality of speech (DNSMOS, the voice), 9 s")
-BACKGROUND = _SCORED_PARTS(partial(make_part, "bak_ovr.onnx"), task="quality of speech (DNSMOS, the background), 9 s")
+
+def _origin(make: Callable[[], Network], task: str, data: str = "8 / 20 parts of two / two recordings") -> Origin:
+    return Origin(make, task=task, package="speechmos", license="MIT", data=data, decision="score within 0.1")
+
+
+QUALITY = _origin(make_quality, "quality of speech (DNSMOS), 9 s")
+P808 = _origin(make_p808, "quality of speech (DNSMOS P.808), 9 s", "16 / 40 parts of two / two recordings")
+SIGNAL = _origin(partial(make_part, "sig.onnx"), "quality of speech (DNSMOS, the voice), 9 s")
+BACKGROUND = _origin(partial(make_part, "bak_ovr.onnx"), "quality of speech (DNSMOS, the background), 9 s")

@@ -9,7 +9,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 from arm_tosa_core.tosa.scaling import is_by_one
 
-from .max_pool_copies import copied
+from .max_pool_copies import POOLABLE, copied
 
 #: From one entry of an INT16 table to the next, in bits.
 _STEP = 7
@@ -17,10 +17,12 @@ _CHAINED = ("RESCALE", "RESHAPE", "MUL", "ADD", "SUB", "MAXIMUM", "MINIMUM", "CL
 
 
 def _no_other_table(match: Match) -> str | None:
+    """There is room for several tables of 8 bits, and for one of 16."""
+    wide = match.op.inputs[0].dtype is DType.INT16
     waiting, seen = [x := match.op.inputs[0]], {x}
     while waiting:
         producer = waiting.pop().producer
-        if producer is not None and producer.name == "TABLE":
+        if producer is not None and producer.name == "TABLE" and (wide or producer.inputs[0].dtype is DType.INT16):
             return None
         if producer is not None and producer.name in _CHAINED:
             new = [tensor for tensor in producer.inputs if tensor not in seen]
@@ -78,11 +80,11 @@ _NARROWED = Pattern("RESCALE", {0: Pattern(dtype=DType.INT32)}, "narrow", dtype=
 _OF_NARROWED = Pattern("TABLE", {0: Pattern("RESCALE", {0: _NARROWED}, "wide", dtype=DType.INT16)})
 
 RESCALED_ONCE = pattern_rewrite("rescaled_to_entries", Stage.LEGALIZE, _OF_NARROWED, _one_rescale, _between_entries)
-# There is room for one such table; in a chain the second one replaces the first before that was used.
+# In a chain the second table replaces the first one before that was used.
 ONE_TABLE = copied(
     "one_table_in_a_chain",
-    Pattern("TABLE", {0: Pattern(dtype=DType.INT16)}),
-    "An INT16 TABLE on what comes from another one, through operators that Vela chains, goes through a pool.",
+    Pattern("TABLE", {0: Pattern(dtype=POOLABLE)}),
+    "A TABLE on what comes from another one, through operators that Vela chains, goes through a pool if one is INT16.",
     _no_other_table,
     through=_CHAINED,
 )
