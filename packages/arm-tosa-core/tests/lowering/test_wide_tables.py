@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from arm_tosa_core.lowering.builder.wide_tables import ranges
+from arm_tosa_core.lowering.builder.wide_tables import Range, ranges
 
 LOW, HIGH = -32768, 32767
 
-FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # type: ignore[type-arg]  # in quanta, of 0 to 1
+#: In quanta, of 0 to 1.
+FUNCTIONS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "sqrt": lambda x: 32767 * np.sqrt(np.maximum(x, 0)),
     "saturating sqrt": lambda x: 1.7 * 32767 * np.sqrt(np.maximum(x, 0)),
     "rsqrt": lambda x: 80 / np.sqrt(np.maximum(x, 0) + 1e-6),
@@ -21,7 +23,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # type: ignore[typ
 }
 
 
-def evaluated(made: list, x: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def evaluated(made: list[Range], x: NDArray[np.float64]) -> NDArray[np.float64]:
     """The sum of the tables as TOSA computes it, before it is rounded."""
     total = np.zeros(len(x))
     for part in made:
