@@ -80,11 +80,11 @@ _NARROWED = Pattern("RESCALE", {0: Pattern(dtype=DType.INT32)}, "narrow", dtype=
 _OF_NARROWED = Pattern("TABLE", {0: Pattern("RESCALE", {0: _NARROWED}, "wide", dtype=DType.INT16)})
 
 RESCALED_ONCE = pattern_rewrite("rescaled_to_entries", Stage.LEGALIZE, _OF_NARROWED, _one_rescale, _between_entries)
-# In a chain the second table replaces the first one before that was used.
+# In a chain the second table overwrites the first before the first has been used.
 ONE_TABLE = copied(
     "one_table_in_a_chain",
     Pattern("TABLE", {0: Pattern(dtype=POOLABLE)}),
-    "A TABLE on what comes from another one, through operators that Vela chains, goes through a pool if one is INT16.",
+    "A TABLE of what another TABLE gave, through operators that Vela chains, reads a pool of it if one is INT16.",
     _no_other_table,
     through=_CHAINED,
 )
