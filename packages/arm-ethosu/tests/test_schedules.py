@@ -17,6 +17,7 @@ from arm_ethosu.schedule.costs import Memories, memories, velas_costs
 from arm_ethosu.schedule.lives import Lives
 from arm_ethosu.vela_ini import VelaIni, locate
 from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.support import passing
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
@@ -207,9 +208,11 @@ def test_what_is_not_proved_is_an_error(tosa: bytes, monkeypatch: pytest.MonkeyP
 
 
 def test_nothing_to_prefetch_is_said(tosa: bytes) -> None:
+    failures = passing.failures()
     with pytest.warns(NothingToPrefetchWarning, match="schedule 'deep' changes nothing: constants are in SRAM"):
         after = _compiled(tosa, memory_mode="Sram_Only", schedule="deep")
     assert after == _compiled(tosa, memory_mode="Sram_Only")
+    assert passing.failures() == failures + 1, "so that it is not kept, and said the next time"
 
 
 def test_a_network_without_large_weights_is_left_alone() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from arm_tosa_core.support import passing
 from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.errors import ArmTosaError, ToolError
 from arm_tosa_core.tosa.loader import load
@@ -90,6 +91,7 @@ def compile_deep(tosa: bytes, **arguments: Any) -> VelaOutput | None:
     """
     output, outcome = scheduled(tosa, **arguments)
     if outcome.reason:
+        passing.note_warning()
         warnings.warn(f"schedule 'deep' changes nothing: {outcome.reason}", NothingToPrefetchWarning, stacklevel=2)
         return None
     return output

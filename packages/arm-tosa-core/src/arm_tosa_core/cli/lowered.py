@@ -58,10 +58,11 @@ def lowered_file(
                 progress=lambda stage, done: shown(stage, round(100 * done), 100),
             )
 
-    key = None
-    if cache:
-        key = file_fingerprint(path, read(path), spec, shapes, values, memory_format, integer_io)
-    return make() if key is None else kept(key, make)
+    def key_now() -> str | None:
+        return file_fingerprint(path, read(path), spec, shapes, values, memory_format, integer_io)
+
+    key = key_now() if cache and path.is_file() else None  # a pipe can be read once
+    return make() if key is None else kept(key, make, key_now)
 
 
 def lowered_program(

@@ -114,7 +114,7 @@ def require_file(path: Path) -> None:
     Raises:
         UsageError: there is none.
     """
-    if not path.is_file():
+    if path.is_dir() or not path.exists():  # a pipe is one
         raise UsageError(f"cannot read {path}: {'it is a folder' if path.is_dir() else 'no such file'}")
 
 

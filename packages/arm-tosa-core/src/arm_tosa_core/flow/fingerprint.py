@@ -31,19 +31,24 @@ def program_fingerprint(program: ExportedProgram) -> str | None:
 def _digest(program: ExportedProgram, beside: list[str]) -> str | None:
     digest = hashlib.sha256()
     for part in [*beside, *_signature(program)]:
-        digest.update(f"{part}\n".encode())
+        digest.update(_encoded(part))
     for node in program.graph.nodes:
         if node.op == "get_attr":
             value = getattr(program.graph_module, str(node.target), None)
             if not _is_plain(value):
                 return None
             _add_tensor(digest, node.name, value)
-        digest.update(f"{_described(node)}\n".encode())
+        digest.update(_encoded(_described(node)))
     for name, value in sorted([*program.state_dict.items(), *program.constants.items()]):
         if not _is_plain(value):
             return None
         _add_tensor(digest, name, value)
     return digest.hexdigest()
+
+
+def _encoded(text: str) -> bytes:
+    """A line of text, in which names of files may have bytes that are no text."""
+    return f"{text}\n".encode(errors="surrogatepass")
 
 
 def _is_plain(value: Any) -> TypeGuard[torch.Tensor]:

@@ -173,6 +173,10 @@ def _chips_of(point: metadata.EntryPoint) -> list[Chip | PluginError]:
     return chips
 
 
+#: Names in the group ``arm_tosa.rules`` of modules that do not import.
+_left_out: set[str] = set()
+
+
 @cache
 def rule_modules() -> tuple[ModuleType, ...]:
     """The modules that the group ``arm_tosa.rules`` names, in order of name; of a package its own modules as well.
@@ -192,10 +196,16 @@ def rule_modules() -> tuple[ModuleType, ...]:
             error = caught
         if error is not None:
             text = _broken(RULES, name, f"it does not import: {_reason(error)}")
+            _left_out.add(name)
             warnings.warn(f"{text}; its operators were left out", PluginWarning, stacklevel=2)
         else:
             loaded += modules
     return tuple(dict.fromkeys(loaded))
+
+
+def rules_left_out() -> bool:
+    """Whether ``rule_modules`` left one out, so that programs lack its operators; what breaks it may pass."""
+    return bool(_left_out)
 
 
 def _with_submodules(module: ModuleType) -> list[ModuleType]:
@@ -212,6 +222,7 @@ def refresh() -> None:
     """Forgets targets and rules, for packages installed or removed while this process runs."""
     for cached in (_entry_points, _make, rule_modules, chip_providers):
         cached.cache_clear()
+    _left_out.clear()
 
 
 @cache
