@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from configparser import ConfigParser
@@ -17,6 +18,7 @@ from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.advice import candidates
 from arm_ethosu.chips import chips
 from arm_ethosu.vela_ini import CHIPS_INI, DEFAULT_INI, VelaIni, is_own, locate
+from arm_tosa_core.exir.provenance import of_spec
 from arm_tosa_core.exir.pte import Delegate, target_of
 from arm_tosa_core.plugin.chip import Chip
 from arm_tosa_core.support.errors import UsageError
@@ -95,6 +97,18 @@ def test_a_program_for_a_chip_is_known_again_elsewhere() -> None:
     assert json.loads(shipped["options"])["config_ini"] == CHIPS_INI
     assert EthosUCompileSpec.from_list(spec.to_list()) == spec
     assert spec._depends_on() == {"config": str(locate(CHIPS_INI))}, "so that another file is not taken from the cache"
+
+
+@pytest.mark.parametrize("name", [DEFAULT_INI, CHIPS_INI, "~/own.ini"])
+def test_the_content_of_the_configuration_counts_wherever_it_lies(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vela's own, too: a user may have changed it in the package."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "own.ini").write_bytes(locate(DEFAULT_INI).read_bytes())
+    found = EthosUCompileSpec("ethos-u55-64", "Ethos_U55_High_End_Embedded", config_ini=DEFAULT_INI)
+    found.config_ini = name
+    assert hashlib.sha256(locate(name).read_bytes()).hexdigest() in of_spec(found)
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,9 @@ class EthosUCompileSpec(ArmCompileSpec):
     def _depends_on(self) -> dict[str, Any]:
         return {"config": str(locate(self.config_ini))} if self.config_ini == CHIPS_INI else {}
 
+    def _files(self) -> Iterable[Path]:
+        return [locate(self.config_ini)]
+
     @classmethod
     def of_program(cls, accelerator: str, options: Mapping[str, Any]) -> Self:
         """The spec of a program by the options in its file.

@@ -93,6 +93,10 @@ class ArmCompileSpec(ABC):
         """What of this machine a program depends on besides, by name, with the paths of files; it is not shipped."""
         return {}
 
+    def _files(self) -> Iterable[Path]:
+        """Files whose contents a program depends on, where the options do not name them as they lie on this machine."""
+        return ()
+
     @classmethod
     def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
         spec = cls.__new__(cls)

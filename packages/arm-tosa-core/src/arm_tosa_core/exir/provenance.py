@@ -20,6 +20,8 @@ def of_spec(compile_spec: ArmCompileSpec) -> Iterator[str]:
     options = {**compile_spec._options(), **compile_spec._depends_on()}
     text = json.dumps(options, sort_keys=True)
     yield f"{type(compile_spec)} {compile_spec.tosa_spec} {compile_spec.compiler_flags} {text}"
+    for path in compile_spec._files():
+        yield hashlib.sha256(path.read_bytes()).hexdigest()
     for word in map(str, [*compile_spec.compiler_flags, *options.values()]):
         # All of it, or what stands behind a "=", which a path may have as well. Longer words than paths are no error.
         for text in dict.fromkeys((word, word.partition("=")[2], word.rpartition("=")[2])):
