@@ -16,7 +16,7 @@ from arm_tosa_core.exir.watchers import watched
 from arm_tosa_core.llm import LanguageProgram, TextGenerator, compile_llm
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.support.errors import UsageError
-from arm_tosa_core.support.foreign import printable
+from arm_tosa_core.support.printable import printable
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.serializer import serialize

@@ -298,3 +298,20 @@ def test_indices_in_a_list_of_the_cpu(join: Callable[[list[torch.Tensor]], torch
     lowered = lower(exported, "TOSA-1.0+FP+INT")
     assert len(lowered.payloads) == 1
     assert_same(lowered.run(*inputs), list(Indices()(*inputs)), tolerances(exported))
+
+
+def test_a_constant_that_is_returned_too_stays_outside() -> None:
+    class Returned(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(4))
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            weight = self.weight.to(torch.float32)  # nothing: what is returned is the parameter
+            return weight, x * weight
+
+    inputs = (torch.randn(3, 4),)
+    exported = torch.export.export(Returned(), inputs)
+    lowered = lower(exported, "TOSA-1.0+FP")
+    assert len(lowered.payloads) == 1
+    assert_same(lowered.run(*inputs), eager(exported)(*inputs), tolerances(exported))

@@ -9,6 +9,8 @@ from executorch.exir._serialize._program import PTEFile, serialize_pte_binary
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
 import arm_tosa_core
+from arm_tosa_core.compat.executorch import read_program
+from arm_tosa_core.exir import pte_schema
 from arm_tosa_core.exir.pte import InputTensor, delegates, read
 from arm_tosa_core.support.errors import UsageError
 
@@ -21,7 +23,7 @@ def program(*, segments: bool) -> bytes:
         schema.BackendDelegate(
             id=name,
             processed=schema.BackendDelegateDataReference(schema.DataLocation.INLINE, index),
-            compile_specs=[CompileSpec("key", b"value")],
+            compile_specs=[CompileSpec("key", b"value"), CompileSpec("none", b"")],
         )
         for index, name in enumerate(PAYLOADS)
     ]
@@ -53,7 +55,7 @@ def test_payloads_come_back_inline_and_from_segments(segments: bool) -> None:
     assert {delegate.backend_id: delegate.payload for delegate in found} == PAYLOADS
     assert [delegate.index for delegate in found] == [0, 1, 2]
     assert {delegate.method for delegate in found} == {"forward"}
-    assert found[0].compile_specs == (("key", b"value"),)
+    assert found[0].compile_specs == (("key", b"value"), ("none", b""))
 
 
 def test_what_a_program_takes() -> None:
@@ -90,6 +92,19 @@ GARBAGE = {
     "cut in the segments": program(segments=True)[:-200],
     "cut in the flatbuffer": program(segments=False)[:64],
 }
+
+
+@pytest.mark.parametrize("missing", ["payload", "key", "value"])
+def test_a_delegate_without_a_part_is_refused(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed, named = read_program(program(segments=False))
+    plan = parsed.execution_plan[0]
+    if missing == "payload":
+        parsed.backend_delegate_data[plan.delegates[0].processed.index].data = None
+    else:
+        setattr(plan.delegates[0].compile_specs[0], missing, None)
+    monkeypatch.setattr(pte_schema, "read_program", lambda _data: (parsed, named))
+    with pytest.raises(UsageError, match="a delegate of 'forward' has (no payload|a compile spec without)"):
+        delegates(program(segments=False))
 
 
 @pytest.mark.parametrize("kind", GARBAGE)

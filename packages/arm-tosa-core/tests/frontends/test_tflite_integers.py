@@ -52,6 +52,7 @@ def test_a_logarithm_of_less_than_nothing_is_the_lowest_number() -> None:
 @pytest.mark.parametrize(
     ("kind", "operands", "end", "dtype", "why"),
     [
+        ("PAD", {"p": PADS}, (0.05, 128), torch.int8, "'y' has the zero point 128. Quantize it with one from -128"),
         ("PAD", {"p": PADS}, OTHER, torch.int8, "PAD 'y': its operands and its result have different scales"),
         ("MINIMUM", {"z": T((1, 3), torch.int8, (0.02,))}, X, torch.int8, "MINIMUM 'y': its operands and its result"),
         ("CONCATENATION", {"z": T((2, 3), torch.int16, (0.02,))}, X, torch.int16, "CONCATENATION 'y': its operands"),

@@ -103,6 +103,14 @@ def test_a_scale_that_is_no_scale_is_refused(scale: float) -> None:
         lower(program, "TOSA-1.0+INT")
 
 
+def test_a_zero_point_beyond_the_integers_stays_on_the_cpu() -> None:
+    program = quantize(Convolved(), (X,))
+    (last,) = [n for n in program.graph.nodes if is_dequantize(n) and any(u.op == "output" for u in n.users)]
+    for node in (last, last.args[0]):
+        node.update_arg(2, 300)
+    assert "zero point 300, which is no int8" in str(lower(program, "TOSA-1.0+INT").report)
+
+
 REASONS: list[tuple[str, Callable[..., Any], Inputs, str, str]] = [
     (
         "no rule",

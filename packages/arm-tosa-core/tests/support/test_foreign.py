@@ -11,6 +11,7 @@ import pytest
 
 from arm_tosa_core.support import foreign
 from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.support.printable import printable
 
 CODE = ['x")', "x\n", "x;y", "$x", "${x}", "x*/", "#x", "`id`", "x\\", "x<y", "x'y", "x\0", "", None, 3]
 
@@ -142,4 +143,5 @@ def test_what_are_no_fields(values: object) -> None:
     ],
 )
 def test_printable(text: str, shown: str) -> None:
-    assert foreign.printable(text) == shown
+    assert printable(text) == shown
+    assert str(UsageError(f"no {text}")) == f"no {shown}"

@@ -26,6 +26,7 @@ from ..compat.torch import tree_leaves
 from ..quantize.probe.calls import Sample
 from ..support import foreign
 from ..support.errors import UsageError
+from ..support.printable import printable
 from .scheme import Scheme
 
 
@@ -64,7 +65,7 @@ class Recipe:
         Args:
             comment: what stands above it.
         """
-        lines = [f"# {foreign.printable(line)}" for line in comment.splitlines()]
+        lines = [f"# {printable(line)}" for line in comment.splitlines()]
         for name in ("target", "scheme", "calibration"):
             if value := getattr(self, name):
                 lines.append(f"{name} = {_quoted(value)}")

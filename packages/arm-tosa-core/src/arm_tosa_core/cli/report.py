@@ -28,7 +28,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..support.errors import ArmTosaError
-from ..support.foreign import printable
+from ..support.printable import printable
 from .first_checks import require_readable
 
 

@@ -80,6 +80,9 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
                 own.meta["delegation_tag"] = tag
             tags[tag] = self.delegation_spec
         tag_constant_data(exported_program)
+        for constant in exported_program.graph.output_node().all_input_nodes:
+            if constant.op == "placeholder":  # returned as well: a delegate cannot have it for its own
+                constant.meta.pop("delegation_tag", None)
         keep_initial_state(exported_program, self._started)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -31,6 +32,7 @@ def read_tables(pte: bytes) -> tuple[Any, dict[str, bytes]]:
         program, named = read_program(pte)
         for plan in program.execution_plan:
             _check(plan, len(program.backend_delegate_data))
+            _require_data(plan, program.backend_delegate_data)
     except Exception as error:  # the parser of a damaged flatbuffer fails in any way it likes
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
         reason = f"{kind}{' '.join(str(error).split())[:200]}"
@@ -58,6 +60,16 @@ def _check(plan: Any, payloads: int) -> None:
             foreign.index(instruction.delegate_index, len(plan.delegates), "delegate")
     for number in numbers:
         foreign.index(number, len(plan.values), "value")
+
+
+def _require_data(plan: Any, payloads: Sequence[Any]) -> None:
+    """Every delegate has a payload, and every word for its compiler is there: neither may be left out."""
+    for delegate in plan.delegates:
+        if payloads[delegate.processed.index].data is None:
+            raise UsageError(f"a delegate of {plan.name!r} has no payload")
+        for spec in delegate.compile_specs:
+            if spec.key is None or spec.value is None:
+                raise UsageError(f"a delegate of {plan.name!r} has a compile spec without key or value")
 
 
 def _check_planned(plan: Any) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..support.errors import UsageError
-from ..support.foreign import printable
+from ..support.printable import printable
 
 if TYPE_CHECKING:
     from torch import Tensor

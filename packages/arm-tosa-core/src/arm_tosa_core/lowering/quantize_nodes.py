@@ -142,6 +142,8 @@ def _parameters(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, tor
             f"has the scale {wrong[0]}: "
             "calibrate or train again with finite data"
         )
+    if not dtype.is_floating_point and not torch.iinfo(dtype).min <= quant.zero_point <= torch.iinfo(dtype).max:
+        raise Rejected(f"has the zero point {quant.zero_point}, which is no {str(dtype)[6:]}", "calibrate again")
     if dtype != torch.uint8:
         return quant, dtype
     if quant.axis is not None:

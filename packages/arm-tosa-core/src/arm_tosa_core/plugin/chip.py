@@ -11,6 +11,7 @@ from typing import Any, TypeGuard, cast
 
 from ..support import foreign
 from ..support.errors import UsageError
+from ..support.printable import printable
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 
@@ -99,7 +100,7 @@ class Chip:
 
 
 def _is_line(text: object) -> TypeGuard[str]:
-    return isinstance(text, str) and "\n" not in text and "\t" not in text and foreign.printable(text) == text
+    return isinstance(text, str) and "\n" not in text and "\t" not in text and printable(text) == text
 
 
 def _is_count(number: object) -> bool:

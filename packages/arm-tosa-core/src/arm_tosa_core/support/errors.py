@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .printable import printable
+
 
 class ArmTosaError(Exception):
-    """Base of all errors raised on purpose by these packages."""
+    """Base of all errors raised on purpose by these packages.
+
+    Its text has names from files: as a string, control characters in it are escaped.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class UsageError(ArmTosaError, ValueError):

@@ -14,14 +14,11 @@ from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from .errors import UsageError
+from .printable import printable
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OPERATOR = re.compile(r"\w+::\w+(\.\w+)*", re.ASCII)
 _WORDS = re.compile(r"[\w.,:+/ -]*", re.ASCII)
-#: Controls of terminals, and characters that change the order or hide the end of the text around them.
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 _SHOWN = 80
 
 T = TypeVar("T")
@@ -164,11 +161,6 @@ def axes(numbers: Any, count: int, subject: str) -> tuple[int, ...]:
     if sorted(numbers) != list(range(count)):
         raise UsageError(f"{subject} has {count} axes in the order {_shown(list(numbers))}")
     return tuple(numbers)
-
-
-def printable(text: str) -> str:
-    """A text for a terminal: control characters, and those that turn the order of others, are escaped."""
-    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def _matched(pattern: re.Pattern[str], text: object, subject: str) -> str:

@@ -15,8 +15,9 @@ import numpy as np
 import torch
 
 from ...support.errors import Rejected, UsageError
-from ...support.foreign import inside, printable
+from ...support.foreign import inside
 from ...support.foreign import sizes as checked_sizes
+from ...support.printable import printable
 from ..file_graph import FileGraph, FileNode, Subgraph
 from ..file_inputs import FileInput
 from ..refusals import DAMAGED, refused

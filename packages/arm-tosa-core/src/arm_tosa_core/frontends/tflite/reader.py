@@ -18,7 +18,8 @@ import numpy as np
 import torch
 
 from ...support.errors import Rejected, UsageError
-from ...support.foreign import index, printable, sizes
+from ...support.foreign import index, sizes
+from ...support.printable import printable
 from ..file_graph import FileGraph, FileNode, Subgraph
 from ..file_inputs import FileInput
 from ..refusals import DAMAGED, refused
@@ -147,6 +148,10 @@ def _quantization(
             "quantize it with one scale, or one for each channel",
         )
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if bits < 8 else _RANGES[dtype]
+    if wrong := [zero for zero in zeros if not low <= zero <= high]:
+        raise Rejected(
+            f"the tensor {name!r} has the zero point {wrong[0]}", f"quantize it with one from {low} to {high}"
+        )
     return Quantization(scales, zeros, axis, low, high)
 
 
