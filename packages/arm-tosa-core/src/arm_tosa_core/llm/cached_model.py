@@ -82,7 +82,7 @@ class _Cache:
         self.position = position
         self.new: list[torch.Tensor] = []
 
-    def update(self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any) -> tuple[_Rows, _Rows]:
+    def update(self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any, **__: Any) -> tuple[_Rows, _Rows]:
         self.new += (keys, values.transpose(2, 3))
         keys_before, values_before = self.past[2 * layer : 2 * layer + 2]
         return _Rows(keys_before, keys, self.position), _Rows(values_before, values, self.position)
