@@ -10,6 +10,7 @@ import torch
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, UsageError, get_symmetric_quantization_config
+from arm_tosa_core.compat.torch import out_of_place_twin
 from arm_tosa_core.testing.harness import Execution, left_outside
 
 _SPEC = TosaCompileSpec("TOSA-1.0+INT")
@@ -116,6 +117,14 @@ def result_of_another(_: Any, x: Any, v: Any) -> Any:
     return first + v
 
 
+def mask(_: Any, x: Any, v: Any) -> Any:
+    chosen = x > 0
+    chosen[1:3] |= v < 0
+    chosen[:, 0] &= x[:, 1] > 0
+    chosen[0] ^= x[1] > 0
+    return x.masked_fill(chosen, 0.5)
+
+
 def on_an_input(_: Any, x: Any, v: Any) -> Any:
     x /= 4.0
     v.sub_(0.5)
@@ -133,7 +142,7 @@ def prepared(function: Callable[..., Any]) -> tuple[Any, tuple[torch.Tensor, tor
     "function",
     [
         *(rows, number, sum_to_column, of_zeros, twice, view_made_before, through_one_view),
-        *(transposed, reshaped, loop, integers, through_casts, result_of_another, on_an_input),
+        *(transposed, reshaped, loop, integers, through_casts, result_of_another, on_an_input, mask),
     ],
 )
 def test_assigned(function: Callable[..., Any]) -> None:
@@ -165,6 +174,33 @@ def test_through_other_views(function: Callable[..., Any], view: str) -> None:
         prepared(function)
 
 
+_aten = torch.ops.aten
+
+
+@pytest.mark.parametrize(
+    ("writes", "twin"),
+    [
+        (_aten.add_.Tensor, _aten.add.Tensor),
+        (_aten.pow_.Tensor, _aten.pow.Tensor_Tensor),
+        (_aten.floor_divide_.Tensor, _aten.floor_divide.default),
+        (_aten.__ixor__.Scalar, _aten.__xor__.Scalar),
+        (_aten.fill_diagonal_.default, None),
+    ],
+)
+def test_out_of_place(writes: Any, twin: Any) -> None:
+    assert out_of_place_twin(writes) is twin
+
+
+def test_without_a_twin() -> None:
+    def diagonal(_: Any, x: Any, v: Any) -> Any:
+        y = x * 1.5
+        y[:, 1:].fill_diagonal_(0.0)
+        return y
+
+    with pytest.raises(UsageError, match=r"test_slice_assignments\.py.*aten\.fill_diagonal_.*there is none"):
+        prepared(diagonal)
+
+
 def part_of_buffer(model: Any, x: Any, v: Any) -> Any:
     model.kept[1:3] = v
     return x + model.kept
@@ -193,12 +229,26 @@ def counted(model: Any, x: Any, v: Any) -> Any:
     return x * place, v + model.count
 
 
-@pytest.mark.parametrize("function", [part_of_buffer, copied, row, summed, counted])
+def ticked(model: Any, x: Any, v: Any) -> Any:
+    model.count.add_(1).remainder_(7)
+    return x * model.count.float(), v
+
+
+def shifted(model: Any, x: Any, v: Any) -> Any:
+    model.count |= 2
+    model.count <<= 1
+    return x + model.count, v
+
+
+@pytest.mark.parametrize("function", [part_of_buffer, copied, row, summed, counted, ticked, shifted])
 def test_buffers_are_written_to(function: Callable[..., Any]) -> None:
+    written = ["count" if function in (counted, ticked, shifted) else "kept"]
     observed, inputs = prepared(function)
     for _ in range(3):
         observed(*inputs)
+    before = {name: buffer.clone() for name, buffer in observed.named_buffers() if name in ("kept", "count")}
     converted = convert_pt2e(observed)
+    assert all(torch.equal(buffer, converted.get_buffer(name)) for name, buffer in before.items() if name in written)
     buffers = {name: buffer.zero_() for name, buffer in converted.named_buffers() if name in ("kept", "count")}
     program = torch.export.export(converted, inputs).run_decompositions({})
     wanted = Model(function)
@@ -208,7 +258,7 @@ def test_buffers_are_written_to(function: Callable[..., Any]) -> None:
         pairs += [(buffer.clone(), wanted.get_buffer(name).clone()) for name, buffer in buffers.items()]
     largest = max(float(exact.abs().max()) for _, exact in pairs)
     assert all((made - exact).abs().max() < 0.02 * largest for made, exact in pairs)
-    assert list(program.graph_signature.buffers_to_mutate.values()) == ["count" if function is counted else "kept"]
+    assert list(program.graph_signature.buffers_to_mutate.values()) == written
 
 
 def _tuple(results: Any) -> tuple[torch.Tensor, ...]:

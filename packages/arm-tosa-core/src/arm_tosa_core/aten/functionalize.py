@@ -8,7 +8,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
-from ..compat.torch import can_decompose, is_mutable, is_transform, overload_named, schema_of
+from ..compat.torch import can_decompose, is_transform, out_of_place_twin, schema_of
 from ..lowering.exported_program import copy_program, mutable
 from .decompose import run_decompositions
 from .wrapped_graphs import graphs_of, is_wrapper, unwrap
@@ -80,12 +80,7 @@ def _twin(node: Node) -> Any:
     operand = node.args[0] if node.args else None
     if not isinstance(operand, Node) or len(operand.users) > 1 or not is_fresh(operand):
         return None
-    schema = _schema(node)
-    twin = overload_named(schema.name.removesuffix("_"), schema.overload_name)
-    if not schema.name.endswith("_") or twin is None or is_mutable(twin):
-        return None
-    same = [a.name for a in schema_of(twin).arguments] == [a.name for a in schema.arguments]
-    return twin if same else None
+    return out_of_place_twin(node.target)
 
 
 def is_fresh(node: Node) -> bool:

@@ -107,6 +107,26 @@ def overload_named(name: str, overload: str = "") -> Any:
     return getattr(packet, overload or "default", None)
 
 
+def out_of_place_twin(target: Any) -> Any:
+    """The overload that gives, as a new tensor, what one in place writes to its first operand; None if none does.
+
+    Its name may differ in more than a ``_``: ``__ior__`` and ``__or__``, ``pow_.Tensor`` and ``pow.Tensor_Tensor``.
+    Needs ``torch.ops`` to resolve names. Without it no operator in place becomes the one that is not.
+    """
+    schema = schema_of(target)
+    namespace, base = schema.name.split("::")
+    name = f"__{base[3:]}" if base.startswith("__i") else base.removesuffix("_")
+    packet = None if name == base else getattr(getattr(torch.ops, namespace), name, None)
+    if packet is None:
+        return None
+    operands = [(each.name, str(each.type)) for each in schema.arguments]
+    for overload in sorted(packet.overloads(), key=lambda known: known != (schema.overload_name or "default")):
+        twin = getattr(packet, overload)
+        if not is_mutable(twin) and [(each.name, str(each.type)) for each in schema_of(twin).arguments] == operands:
+            return twin
+    return None
+
+
 def resolve_overload(packet: Any, args: Any, kwargs: Any) -> Any:
     """The overload that PyTorch calls for these arguments; tensors may be fake ones.
 

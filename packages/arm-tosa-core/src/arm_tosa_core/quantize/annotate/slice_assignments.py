@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ...compat.torch import overload_named, schema_of, storage_of
+from ...compat.torch import out_of_place_twin, schema_of, storage_of
 from ...lowering.exported_program import mutable, source_line
 from ...lowering.node_facts import note
 from ...lowering.rule_set import RuleSet
@@ -58,11 +58,14 @@ class _Memory:
         self.now: dict[Node, Node] = {}  # what stands for some of these since the last write
 
     def may_stay(self, write: Node) -> bool:
-        """Whether it overwrites a whole tensor that nothing looks at afterwards, but for its result."""
+        """Whether it overwrites a whole tensor that nothing looks at afterwards, but for its result.
+
+        To a buffer only a copy may: ``convert_pt2e`` takes what others write for constants, and has them write once.
+        """
         whole: Any = write.args[0]
         if whole in self.parents and not mutable(whole):
             return False
-        if self.base.op == "get_attr" and _is_real(self.base) and write.target != _aten.copy_.default:
+        if self.base.op == "get_attr" and write.target != _aten.copy_.default:
             return False
         return not any(user > write for alias in self.aliases if alias < write for user in alias.users)
 
@@ -146,15 +149,14 @@ def _base(node: Node, parents: dict[Node, Any]) -> Node:
     return node
 
 
-def _is_real(node: Node) -> bool:
-    return bool(node.meta["val"].is_floating_point())
-
-
 def _out_of_place(builder: AtenBuilder, node: Node) -> AtenValue:
     """What an operator in place writes, as a tensor of its own."""
-    target: Any = node.target
-    schema = schema_of(target)
-    twin = overload_named(schema.name.removesuffix("_"), schema.overload_name)
+    twin = out_of_place_twin(node.target)
+    if twin is None:
+        raise UsageError(
+            f"{source_line(node)}: {node.target} writes to a part of a tensor or to a buffer, and quantization needs "
+            "an operator that gives the same as a new tensor, of which there is none: use other operators"
+        )
     values: Callable[..., Any] = AtenValue
     result: AtenValue = builder.call(twin, *torch.fx.map_arg((node.args, node.kwargs), values))
     dtype = node.meta["val"].dtype
