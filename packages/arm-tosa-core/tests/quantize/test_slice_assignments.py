@@ -9,7 +9,13 @@ import pytest
 import torch
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, UsageError, get_symmetric_quantization_config
+from arm_tosa_core import (
+    TosaCompileSpec,
+    TOSAQuantizer,
+    UsageError,
+    get_symmetric_quantization_config,
+    quantize_program,
+)
 from arm_tosa_core.compat.torch import out_of_place_twin
 from arm_tosa_core.testing.harness import Execution, left_outside
 
@@ -172,6 +178,41 @@ def split(_: Any, x: Any, v: Any) -> Any:
 def test_through_other_views(function: Callable[..., Any], view: str) -> None:
     with pytest.raises(UsageError, match=rf"test_slice_assignments\.py.*{view}.*is assigned to in place.*torch\.where"):
         prepared(function)
+
+
+def added(x: Any) -> Any:
+    return torch.zeros_like(x).add_(x)
+
+
+def filled(x: Any) -> Any:
+    return torch.zeros(4, 3).masked_fill_(x > 0, -2.0) + x
+
+
+def chosen(x: Any) -> Any:
+    y = x.new_ones(4, 3)
+    y[x > 0] = 0.5
+    return y * x
+
+
+def computed(x: Any) -> Any:
+    y = torch.zeros(4, 3) + torch.ones(3)
+    y.sub_(x)
+    return y * 2
+
+
+@pytest.mark.parametrize("function", [added, filled, chosen, computed])
+def test_what_is_made_is_new_at_each_call(function: Callable[..., Any]) -> None:
+    torch.manual_seed(0)
+    calls = [(torch.randn(4, 3), torch.zeros(2, 3)) for _ in range(4)]
+    quantizer = TOSAQuantizer(_SPEC).set_global(get_symmetric_quantization_config())
+    program = torch.export.export(Model(lambda _, x, v: function(x)), calls[0])
+    converted = quantize_program(program, quantizer, calls).converted
+    run = Execution(torch.export.export(converted, calls[0]), _SPEC.target())
+    assert len(run.regions) == 1 and not left_outside(run.program, run.analysis)
+    for call in calls:
+        exact = function(call[0])
+        for made in (converted(*call), *run.run(call)):
+            assert (exact - made).abs().max() < 0.03 * exact.abs().max()
 
 
 _aten = torch.ops.aten

@@ -85,9 +85,10 @@ class Selection(Arithmetic):
         return parts[0] if len(parts) == 1 else self.MAXIMUM(*parts)
 
     def _saturated(self, value: Value, quant: QParams, like: Value) -> Value:
-        assert value.const is not None and like.tensor is not None
+        assert value.const is not None
+        dtype = like.const.dtype if like.tensor is None else _INTEGERS[like.tensor.dtype]  # type: ignore[union-attr]
         self.require_steps(value.const, quant)
-        return self.const(quant.quantize(value.const).to(_INTEGERS[like.tensor.dtype]), quant)
+        return self.const(quant.quantize(value.const).to(dtype), quant)
 
 
 def _stored(value: Value) -> tuple[Any, ...]:

@@ -275,6 +275,8 @@ def decompose(
                 result = function(builder, *args, **kwargs)
             except Rejected:
                 continue
+        if isinstance(result, AtenValue) and is_constant(result.node) and any(map(mutable, node.users)):
+            continue  # a constant is never written to
         if isinstance(result, (tuple, list)):
             for user in list(node.users):
                 user.replace_all_uses_with(result[user.args[1]].node)

@@ -67,6 +67,8 @@ class _Memory:
             return False
         if self.base.op == "get_attr" and write.target != _aten.copy_.default:
             return False
+        if self.rules.traits_of(self.base).fills is not None or not self.base.all_input_nodes:
+            return self.base.op != "call_function"  # such as ``zeros``, which becomes a constant
         return not any(user > write for alias in self.aliases if alias < write for user in alias.users)
 
     def rewrite(self) -> None:
