@@ -13,7 +13,13 @@ from quantizer_kit import INT8, SPEC
 from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import prepare_qat_pt2e
 
-from arm_tosa_core import BatchNormWarning, TOSAQuantizer, get_symmetric_quantization_config, quantize_program
+from arm_tosa_core import (
+    BatchNormWarning,
+    TOSAQuantizer,
+    UsageError,
+    get_symmetric_quantization_config,
+    quantize_program,
+)
 from arm_tosa_core.lowering.operator_names import canonical
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
@@ -107,3 +113,19 @@ def test_an_eps_that_torchao_replaces_is_named(eps: float) -> None:
     found = [str(w.message) for w in caught if w.category is BatchNormWarning]
     wanted = "eps=0.001, and torchao will compute it with 1e-05: give the norm eps=1e-05 before the export"
     assert len(found) == (eps != 1e-5) and all(wanted in text for text in found)
+
+
+def test_a_norm_without_running_statistics() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv1d(2, 4, 3), nn.BatchNorm1d(4, track_running_stats=False)).eval()
+    samples = [torch.randn(3, 2, 9) * 4 + 2 for _ in range(8)]
+    made = quantize_program(torch.export.export(model, (samples[0],)), TOSAQuantizer(SPEC).set_global(INT8), samples)
+    exact = model(samples[0])
+    assert (made.converted(samples[0]) - exact).abs().max() < 0.05 * exact.abs().max()
+
+
+def test_exported_for_training() -> None:
+    model = nn.Sequential(nn.Conv1d(2, 4, 3), nn.BatchNorm1d(4)).requires_grad_(False)
+    x = torch.randn(3, 2, 9)
+    with pytest.raises(UsageError, match=r"batch_norm normalizes with statistics of the batch.*model\.eval\(\)"):
+        quantize_program(torch.export.export(model, (x,)), TOSAQuantizer(SPEC).set_global(INT8), [x])

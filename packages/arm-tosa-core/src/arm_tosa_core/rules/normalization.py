@@ -177,11 +177,12 @@ def batch_norm(
     eps: float,
     _cudnn: bool = True,
 ) -> V:
-    b.require(
-        not training and mean is not None,
-        "normalizes with statistics of the batch",
-        "export in eval mode: model.eval()",
-    )
+    if mean is None:  # a layer without running statistics is a norm of each channel, over the whole batch
+        batch, channels, *others = x.shape
+        merged = b.aten.reshape(b.aten.transpose(x, 0, 1), [1, channels, -1])
+        normed = group_norm(b, merged, channels, weight, bias, eps)
+        return b.aten.transpose(b.aten.reshape(normed, [channels, batch, *others]), 0, 1)
+    b.require(not training, "normalizes with statistics of the batch", "export in eval mode: model.eval()")
     factor = b.aten.rsqrt(b.aten.add(variance, eps))
     factor = factor if weight is None else b.aten.mul(factor, weight)
     offset = b.aten.neg(b.aten.mul(mean, factor))

@@ -15,7 +15,7 @@ from torch.fx import GraphModule, Node
 
 from ...lowering.exported_program import attribute, is_constant, source_line
 from ...lowering.rule_set import RuleSet
-from ...support.errors import BatchNormWarning
+from ...support.errors import BatchNormWarning, UsageError
 from .composites import decompose
 from .node_roles import arguments_of, is_layer
 
@@ -30,6 +30,9 @@ def settle_norms(module: GraphModule, rules: RuleSet) -> None:
 
     Args:
         module: exported for inference, and not prepared yet.
+
+    Raises:
+        UsageError: it is exported for training.
     """
     apart: set[Node] = set()
     names: dict[tuple[str, ...], tuple[str, str]] = {}
@@ -38,6 +41,11 @@ def settle_norms(module: GraphModule, rules: RuleSet) -> None:
         if not is_layer(layer, rules):
             continue
         of_norm, of_layer = arguments_of(norm), arguments_of(layer)
+        if of_norm.get("training", False) and of_norm["running_mean"] is not None:
+            raise UsageError(
+                f"{source_line(norm)}: {norm.name} normalizes with statistics of the batch, and would be folded into "
+                f"{layer.name} with its running statistics: export in eval mode, model.eval()"
+            )
         if not {"input", "weight", "bias"} <= of_layer.keys() or _is_across(of_layer):
             continue
         axis = rules.traits_of(layer).weight_axis(layer.args)
