@@ -67,8 +67,9 @@ class _Memory:
             return False
         if self.base.op == "get_attr" and write.target != _aten.copy_.default:
             return False
-        if self.rules.traits_of(self.base).fills is not None or not self.base.all_input_nodes:
-            return self.base.op != "call_function"  # such as ``zeros``, which becomes a constant
+        made = self.base.op == "call_function" and not self.base.all_input_nodes
+        if made or self.rules.traits_of(self.base).fills is not None:  # such as ``zeros``, which becomes a constant
+            return False
         return not any(user > write for alias in self.aliases if alias < write for user in alias.users)
 
     def rewrite(self) -> None:
