@@ -32,7 +32,7 @@ def _model(
     sizes = tuple(torch.tensor(NUMBERS).shape)
     tensors = {"x": T(sizes, dtype, (scale,), (zero,)), **operands, "y": T(shape, dtype, (end[0],), (end[1],))}
     reads = [name for name in tensors if name != "y"]
-    reads = [*reads[1:], "x"] if kind == "SPLIT" else reads
+    reads = [*reads[1:], "x"] if kind in ("EMBEDDING_LOOKUP", "SPLIT") else reads
     inputs = [name for name in reads if isinstance(tensors[name].what, tuple)]
     return FileModel(
         parse(
@@ -71,6 +71,7 @@ def test_a_logarithm_of_less_than_nothing_is_the_lowest_number() -> None:
         ("RESHAPE", {"s": int32(2, 3)}, OTHER, torch.int8, "RESHAPE 'y': its operands and its result"),
         ("SPLIT", {"a": T(torch.tensor(0, dtype=torch.int32))}, OTHER, torch.int8, "SPLIT 'y': its operands and its"),
         ("GATHER", {"i": int32(1, 0)}, (0.05, 1), torch.int8, "GATHER 'y': its operands and its result"),
+        ("EMBEDDING_LOOKUP", {"i": int32(1, 0)}, OTHER, torch.int8, "EMBEDDING_LOOKUP 'y': its operands and its"),
     ],
 )
 def test_integers_of_other_scales_are_refused(
@@ -120,8 +121,60 @@ def test_a_cast_takes_the_nearest_integer_that_there_is(dtype: torch.dtype, want
             G({"x": T((2, 1)), "z": T((1, 2)), "y": T((2, 2))}, [Op("ATAN2", ["x", "z"], ["y"])], ["x", "z"], ["y"]),
             "it has operands of two shapes",
         ),
+        (
+            G(
+                {"x": T((2, 3)), "b": int32(0, 0, 0), "e": int32(2, 0, 3), "s": int32(1, 1, 1), "y": T((2, 3))},
+                [Op("STRIDED_SLICE", ["x", "b", "e", "s"], ["y"], {"ellipsis_mask": 2})],
+                ["x"],
+                ["y"],
+            ),
+            "its ellipsis stands for no axis, and in LiteRT for one",
+        ),
     ],
 )
 def test_what_litert_does_not_do_is_refused(graph: G, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         FileModel(parse(tflite(graph), "t.tflite"), ROWS, "t")
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (T((3,), torch.uint8, (0.1,), (3,)), T((3,))),
+        (T(torch.tensor([1, 200, 3], dtype=torch.uint8), scale=(0.1,), zero=(3,)), T((3,), torch.int32)),
+        (T((3,), torch.uint8), T((3,), torch.int16, (0.5,))),
+    ],
+)
+def test_a_cast_is_of_the_integers_whatever_their_scale(start: T, end: T) -> None:
+    inputs = ["x"] if isinstance(start.what, tuple) else []
+    graph = G({"x": start, "y": end}, [Op("CAST", ["x"], ["y"])], inputs, ["y"])
+    given = torch.tensor([1, 200, 3], dtype=torch.uint8)
+    (made,) = FileModel(parse(tflite(graph), "t.tflite"), ROWS, "t")(*[given for _ in inputs])
+    assert made.tolist() == [1, 200, 3] and made.dtype == end.dtype
+
+
+def test_constants_without_a_sign_are_themselves_outside_of_layers() -> None:
+    """An output, what is gathered from, and a term of a sum."""
+    x, constant = (T(what, torch.uint8, (0.1,), (3,)) for what in ((3,), torch.tensor([1, 200, 3], dtype=torch.uint8)))
+    tensors = {"x": x, "c": constant, "i": T((3,), torch.int32), "g": x, "y": x}
+    operators = [Op("GATHER", ["c", "i"], ["g"]), Op("ADD", ["x", "c"], ["y"])]
+    model = FileModel(parse(tflite(G(tensors, operators, ["x", "i"], ["c", "g", "y"])), "t.tflite"), ROWS, "t")
+    made = model(torch.tensor([4, 4, 4], dtype=torch.uint8), torch.tensor([1, 1, 0], dtype=torch.int32))
+    assert [one.tolist() for one in made] == [[1, 200, 3], [200, 200, 1], [2, 201, 4]]
+
+
+def test_layers_with_one_bias_have_each_its_scale() -> None:
+    """The bias stands for 5 and for 10."""
+    x = T((1, 1), torch.int8, (0.1,))
+    weights = {f"w{i}": T(torch.zeros(1, 1, dtype=torch.int8), scale=(scale,)) for i, scale in enumerate((0.5, 1.0))}
+    tensors = {"x": x, "b": int32(100), **weights, "y0": x, "y1": x}
+    operators = [Op("FULLY_CONNECTED", ["x", f"w{i}", "b"], [f"y{i}"]) for i in (0, 1)]
+    model = FileModel(parse(tflite(G(tensors, operators, ["x"], ["y0", "y1"])), "t.tflite"), ROWS, "t")
+    assert [one.item() for one in model(torch.zeros(1, 1, dtype=torch.int8))] == [50, 100]
+
+
+def test_the_axis_of_one_scale_says_nothing() -> None:
+    x, y = (T((2, 3), torch.int8, (0.1,), axis=axis) for axis in (0, 3))
+    graph = G({"x": x, "a": int32(0), "y": y}, [Op("REVERSE_V2", ["x", "a"], ["y"])], ["x"], ["y"])
+    (made,) = FileModel(parse(tflite(graph), "t.tflite"), ROWS, "t")(torch.tensor(NUMBERS, dtype=torch.int8))
+    assert made.tolist() == NUMBERS[::-1]

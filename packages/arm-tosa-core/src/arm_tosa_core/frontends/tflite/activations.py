@@ -62,7 +62,7 @@ def leaky_relu(node: FileNode, x: Tensor) -> Tensor:
 
 @ROWS.row("PRELU")
 def prelu(node: FileNode, x: Tensor, slope: Tensor) -> Tensor:
-    if x.dim() == 4 and slope.numel() == slope.shape[-1]:
+    if x.dim() == 4 and slope.numel() in (1, *slope.shape[-1:]):
         return channels_last(F.prelu(channels_first(x), slope.reshape(-1)))
     return torch.where(x >= 0, x, x * slope)
 

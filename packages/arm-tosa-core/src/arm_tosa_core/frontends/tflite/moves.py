@@ -99,8 +99,10 @@ def strided_slice(node: FileNode, x: Tensor, begin: list[int], end: list[int], s
     axis, added = 0, sum(masked("new_axis_mask", place) for place in range(len(begin)))
     for place, (b, e, step) in enumerate(zip(begin, end, strides, strict=True)):
         if masked("ellipsis_mask", place):
+            missing = x.dim() - (len(begin) - 1 - added)
+            require(missing > 0, "its ellipsis stands for no axis, and in LiteRT for one", "leave the ellipsis out")
             index.append(Ellipsis)
-            axis += x.dim() - (len(begin) - 1 - added)
+            axis += missing
         elif masked("new_axis_mask", place):
             index.append(None)
         elif masked("shrink_axis_mask", place):
@@ -171,6 +173,7 @@ def reverse(node: FileNode, x: Tensor, axes: list[int]) -> Tensor:
 @ROWS.row("GATHER")
 def gather(node: FileNode, x: Tensor, places: Tensor) -> Tensor:
     batch = node["batch_dims"]
+    places = places.long() if places.dtype == torch.int16 else places
     return _gathered(x, places, node["axis"] % x.dim(), batch + places.dim() if batch < 0 else batch)
 
 

@@ -49,7 +49,7 @@ _WITH_BIAS = {
     "CUSTOM Convolution2DTransposeBias": (0, 1, 2),
 }
 #: Names that the reader gives to tensors of its own.
-_OURS = re.compile(r"\((real|dequantized|scales|zeros|next|variable|\d+|weights of the \w+|biases)\)$")
+_OURS = re.compile(r"\((real|dequantized|signed|scales|zeros|next|variable|\d+|weights of the \w+|biases)\)$")
 _RANGES = {
     torch.int8: (-128, 127),
     torch.uint8: (0, 255),
@@ -120,9 +120,6 @@ def _tensor(data: bytes, table: Table, buffers: list[Table], names: set[str]) ->
     buffer = buffers[index(table.number(2, "I"), len(buffers), f"the buffer of {name!r}")]
     known = constant(data, buffer, table, KINDS[kind], name)
     quantization = _quantization(table.child(4), dtype, shape, KINDS[kind].bits, name)
-    if known is not None and dtype == torch.uint8 and quantization is not None:  # constants are signed
-        known, dtype = (known.to(torch.int16) - 128).to(torch.int8), torch.int8
-        quantization = replace(quantization, zeros=tuple(z - 128 for z in quantization.zeros), low=-128, high=127)
     return Tensor(
         name,
         tuple(open_sizes) if len(open_sizes) == len(shape) else tuple(shape),
@@ -141,7 +138,7 @@ def _quantization(
         return None
     zeros = tuple(table.integers(3, "q")) or (0,) * len(scales)
     zeros = zeros * len(scales) if len(zeros) == 1 else zeros
-    axis = index(table.number(6), max(len(shape), 1), f"the axis of scales of {name!r}")
+    axis = index(table.number(6), len(shape), f"the axis of scales of {name!r}") if len(scales) > 1 else 0
     if table.number(4, "B") or len(zeros) != len(scales) or (len(scales) > 1 and len(scales) != shape[axis]):
         raise Rejected(
             f"the tensor {name!r} has {len(scales)} scales and {len(zeros)} zero points, or scales of blocks",
@@ -302,6 +299,9 @@ class _Maker:
             )
         if any(result.quantization and len(result.quantization.scales) > 1 for result in results if is_real(result)):
             raise Rejected(f"{one.kind} {name!r} makes a tensor with a scale per channel", "give its result one scale")
+        if one.kind == "CAST":  # of the integers themselves
+            operands = [t and replace(t, quantization=None) for t in operands]
+            results = [replace(t, quantization=None) for t in results]
         integers = any(t is not None and t.constant is None and is_real(t) for t in operands)
         integers = integers or (one.kind != "QUANTIZE" and any(map(is_real, results)))
         numbers = ROWS[one.kind].numbers if one.kind in ROWS else frozenset()
@@ -339,11 +339,16 @@ class _Maker:
         if name in self._dequantized:
             return name
         self._dequantized.add(name)
+        source = tensor.name
+        if tensor.constant is not None and tensor.dtype == torch.uint8:  # constants of programs are signed
+            q = replace(q, zeros=tuple(zero - 128 for zero in q.zeros), low=-128, high=127)
+            source = f"{tensor.name} (signed)"
+            self._constants[source] = (tensor.constant.to(torch.int16) - 128).to(torch.int8)
         attributes: dict[str, Any] = {"low": q.low, "high": q.high}
-        reads: tuple[str, ...] = (tensor.name,)
+        reads: tuple[str, ...] = (source,)
         if len(q.scales) > 1:
             attributes["axis"] = q.axis
-            reads = (tensor.name, f"{tensor.name} (scales)", f"{tensor.name} (zeros)")
+            reads = (source, f"{tensor.name} (scales)", f"{tensor.name} (zeros)")
             self._constants[reads[1]] = torch.tensor(q.scales)
             self._constants[reads[2]] = torch.tensor(q.zeros)
         else:
@@ -362,8 +367,10 @@ class _Maker:
                 "make the file again, with constant biases, and layers quantized as a whole",
             )
         scales = np.array(w.quantization.scales) * x.quantization.scales[0]
+        real = torch.from_numpy((b.constant.numpy() * scales).astype(np.float32))
         name = f"{b.name} (real)"
-        self._constants[name] = torch.from_numpy((b.constant.numpy() * scales).astype(np.float32))
+        while (known := self._constants.setdefault(name, real)) is not real and not torch.equal(known, real):
+            name += " (real)"  # another layer, with other scales, has the same bias
         reads[bias] = name
 
     def _add(

@@ -14,6 +14,7 @@ _COPIES: dict[str, tuple[int, ...]] = {
     "AVERAGE_POOL_2D": (0,),
     "DEPTH_TO_SPACE": (0,),
     "DYNAMIC_UPDATE_SLICE": (0, 1),
+    "EMBEDDING_LOOKUP": (1,),
     "EXPAND_DIMS": (0,),
     "GATHER": (0,),
     "GATHER_ND": (0,),
