@@ -71,6 +71,16 @@ def test_a_logarithm_of_less_than_nothing_is_the_lowest_number() -> None:
         ("RESHAPE", {"s": int32(2, 3)}, OTHER, torch.int8, "RESHAPE 'y': its operands and its result"),
         ("SPLIT", {"a": T(torch.tensor(0, dtype=torch.int32))}, OTHER, torch.int8, "SPLIT 'y': its operands and its"),
         ("GATHER", {"i": int32(1, 0)}, (0.05, 1), torch.int8, "GATHER 'y': its operands and its result"),
+        (
+            "ONE_HOT",
+            {
+                "d": T(torch.tensor(3, dtype=torch.int32)),
+                **{name: T(torch.tensor(1, dtype=torch.int8), scale=(0.2,)) for name in ("on", "off")},
+            },
+            X,
+            torch.int8,
+            "ONE_HOT 'y': its operands and its result",
+        ),
         ("EMBEDDING_LOOKUP", {"i": int32(1, 0)}, OTHER, torch.int8, "EMBEDDING_LOOKUP 'y': its operands and its"),
     ],
 )
@@ -178,3 +188,23 @@ def test_the_axis_of_one_scale_says_nothing() -> None:
     graph = G({"x": x, "a": int32(0), "y": y}, [Op("REVERSE_V2", ["x", "a"], ["y"])], ["x"], ["y"])
     (made,) = FileModel(parse(tflite(graph), "t.tflite"), ROWS, "t")(torch.tensor(NUMBERS, dtype=torch.int8))
     assert made.tolist() == NUMBERS[::-1]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "why"),
+    [
+        ((0.1,), (), "REVERSE_V2 'y': its result has no scale, and an operand has one"),
+        ((), (0.1,), "REVERSE_V2 'y': its operands and its result have different scales"),
+    ],
+)
+def test_a_scale_on_one_side_alone_is_refused(start: tuple[float, ...], end: tuple[float, ...], why: str) -> None:
+    tensors = {"x": T((3,), torch.int8, start), "a": int32(0), "y": T((3,), torch.int8, end)}
+    with pytest.raises(UsageError, match=why):
+        parse(tflite(G(tensors, [Op("REVERSE_V2", ["x", "a"], ["y"])], ["x"], ["y"])), "t.tflite")
+
+
+def test_an_average_of_integers_without_a_scale_is_refused() -> None:
+    x, options = T((1, 2, 2, 1), torch.int8), {"stride_h": 2, "stride_w": 2, "height": 2, "width": 2}
+    graph = G({"x": x, "y": T((1, 1, 1, 1), torch.int8)}, [Op("AVERAGE_POOL_2D", ["x"], ["y"], options)], ["x"], ["y"])
+    with pytest.raises(UsageError, match="AVERAGE_POOL_2D 'y': its integers have no scale"):
+        FileModel(parse(tflite(graph), "t.tflite"), ROWS, "t")

@@ -117,6 +117,11 @@ def fully_connected(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | No
 
 @ROWS.row("MAX_POOL_2D", "AVERAGE_POOL_2D", "L2_POOL_2D")
 def pool_2d(node: FileNode, x: Tensor) -> Tensor:
+    require(
+        node.kind == "MAX_POOL_2D" or x.is_floating_point(),
+        "its integers have no scale",
+        "give them a scale in the file",
+    )
     x, kernel, stride = channels_first(x), (node["height"], node["width"]), _stride(node)
     require(min(kernel) > 0, f"its kernel is {kernel}")
     padding = _padding(node, x, kernel)

@@ -21,6 +21,7 @@ _COPIES: dict[str, tuple[int, ...]] = {
     "MAXIMUM": (0, 1),
     "MAX_POOL_2D": (0,),
     "MINIMUM": (0, 1),
+    "ONE_HOT": (2, 3),
     "PAD": (0,),
     "RESHAPE": (0,),
     "RESIZE_BILINEAR": (0,),
@@ -40,13 +41,15 @@ _COPIES: dict[str, tuple[int, ...]] = {
     "TOPK_V2": (0,),
     "TRANSPOSE": (0,),
 }
+#: Types whose integers stand for real numbers where there is a scale.
+_NARROW = (torch.int8, torch.uint8, torch.int16)
 #: LiteRT compares integers with 16 bits as they are.
 _COMPARISONS = {"EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL"}
 
 
 def is_real(tensor: Tensor) -> bool:
     """Whether its integers stand for real numbers."""
-    return tensor.quantization is not None and tensor.dtype in (torch.int8, torch.uint8, torch.int16)
+    return tensor.quantization is not None and tensor.dtype in _NARROW
 
 
 def require_scales(one: Operator, operands: Sequence[Tensor | None], result: Tensor) -> None:
@@ -59,13 +62,17 @@ def require_scales(one: Operator, operands: Sequence[Tensor | None], result: Ten
     if one.kind in _COMPARISONS and any(t is not None and t.dtype == torch.int16 for t in operands):
         first, *others = [t.quantization for t in operands if t is not None]
         _require_same(one, result, others, first)
+    if own is None and result.dtype in _NARROW and any(t is not None and is_real(t) for t in operands):
+        raise Rejected(
+            f"{one.kind} {result.name!r}: its result has no scale, and an operand has one", "give its result a scale"
+        )
     if own is None or not is_real(result):
         return
     places: Sequence[int] = (0,) if one.kind == "NEG" else _COPIES.get(one.kind, ())
     if one.kind == "CONCATENATION" and result.dtype == torch.int16:
         places = range(len(operands))
     given = [operands[i] for i in places if i < len(operands)]
-    read = [t.quantization for t in given if t is not None and t.quantization is not None]
+    read = [t.quantization for t in given if t is not None and (is_real(t) or t.dtype in _NARROW)]
     _require_same(one, result, read, own)
     if one.kind in ("FLOOR_DIV", "FLOOR_MOD") or (one.kind in ("NEG", "SCATTER_ND") and own.zeros != (0,)):
         raise Rejected(
