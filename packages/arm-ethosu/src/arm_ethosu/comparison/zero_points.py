@@ -56,6 +56,17 @@ def _read(kernel: Owned, owners: Collection[Op | None]) -> list[tuple[Op, int, i
         return []
     if op.name == "TRANSPOSE_CONV2D" and kernel.command.code == r.DEPTHWISE:
         return []  # it writes the bias to results that read no pixel
+    source = op.inputs[0].producer
+    if (
+        not kernel.command.get(r.IFM_PRECISION, 0) & 1  # it reads unsigned integers, whose RESCALE has no kernel
+        and source is not None
+        and source.name == "RESCALE"
+        and source.attrs.get("input_unsigned")
+        and source not in owners
+        and is_by_one(source)
+        and _zero(source.inputs[_WRITTEN]) == _zero(op.inputs[_READ[op.name]])
+    ):
+        return [(op, r.IFM_ZERO_POINT, zero & 255) for zero in _zero(source.inputs[_READ["RESCALE"]])]
     reader = _merged(op, owners) if op.name == "RESCALE" else op
     return [(op, r.IFM_ZERO_POINT, zero) for zero in _zero(reader.inputs[_READ[op.name]])]
 
