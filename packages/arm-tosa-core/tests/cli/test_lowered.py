@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_kit import ok
@@ -141,9 +142,9 @@ def test_a_file_that_changes_while_it_is_compiled_is_not_kept(tmp_path: Path, mo
     monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path / "cache"))
     (file := tmp_path / "net.tflite").write_bytes(before := tflite(image_network()))
 
-    def changed(*arguments: object, **more: object) -> object:
+    def changed(*arguments: Any, **more: Any) -> Any:
         file.write_bytes(tflite(image_network(4)))
-        return load_program(*arguments, **more)  # type: ignore[arg-type]  # of any arguments
+        return load_program(*arguments, **more)
 
     arguments = ["compile", file, "--target", "tosa-int", "-o", tmp_path / "net.pte"]
     with monkeypatch.context() as patch:

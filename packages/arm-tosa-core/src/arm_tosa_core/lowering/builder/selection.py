@@ -86,7 +86,11 @@ class Selection(Arithmetic):
 
     def _saturated(self, value: Value, quant: QParams, like: Value) -> Value:
         assert value.const is not None
-        dtype = like.const.dtype if like.tensor is None else _INTEGERS[like.tensor.dtype]  # type: ignore[union-attr]
+        if like.tensor is not None:
+            dtype = _INTEGERS[like.tensor.dtype]
+        else:
+            assert like.const is not None
+            dtype = like.const.dtype
         self.require_steps(value.const, quant)
         return self.const(quant.quantize(value.const).to(dtype), quant)
 
