@@ -75,17 +75,19 @@ def test_unsigned_integers_are_signed_ones_with_an_offset(target: str, tmp_path:
 
 @pytest.mark.needs("arm_ethosu")
 @pytest.mark.parametrize("target", ["ethos-u55-128", "ethos-u85-256"])
-@pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D"])
+@pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
 def test_vela_reads_unsigned_integers_around_128_as_they_are(kind: str, target: str, tmp_path: Path) -> None:
     """Its kernel has the file's zero point, where the graph has 0 behind a RESCALE."""
-    weight = torch.randint(0, 256, (1, 3, 2, 1), generator=torch.Generator().manual_seed(0)).to(torch.uint8)
+    whole = kind == "FULLY_CONNECTED"  # behind a RESHAPE
+    sizes = (1, 20) if whole else (1, 3, 2, 1)
+    weight = torch.randint(0, 256, sizes, generator=torch.Generator().manual_seed(0)).to(torch.uint8)
     tensors = {
         "x": T((1, 4, 5, 1), torch.uint8, (0.05,), (128,)),
         "w": T(weight, scale=(0.004,), zero=(120,)),
         "b": int32(100),
-        "y": T((1, 4, 5, 1), torch.uint8, (0.03,), (60,)),
+        "y": T((1, 1) if whole else (1, 4, 5, 1), torch.uint8, (0.03,), (60,)),
     }
-    operator = Op(kind, ["x", "w", "b"], ["y"], {"stride_h": 1, "stride_w": 1})
+    operator = Op(kind, ["x", "w", "b"], ["y"], {} if whole else {"stride_h": 1, "stride_w": 1})
     program = load_model(saved(tmp_path, G(tensors, [operator], ["x"], ["y"])))
     run = Execution(program, compile_spec_of(target).target())
     assert left_outside(run.program, run.analysis) == {}

@@ -56,7 +56,7 @@ def _read(kernel: Owned, owners: Collection[Op | None]) -> list[tuple[Op, int, i
         return []
     if op.name == "TRANSPOSE_CONV2D" and kernel.command.code == r.DEPTHWISE:
         return []  # it writes the bias to results that read no pixel
-    source = op.inputs[0].producer
+    source = _source(op)
     if (
         not kernel.command.get(r.IFM_PRECISION, 0) & 1  # it reads unsigned integers, whose RESCALE has no kernel
         and source is not None
@@ -71,11 +71,17 @@ def _read(kernel: Owned, owners: Collection[Op | None]) -> list[tuple[Op, int, i
     return [(op, r.IFM_ZERO_POINT, zero) for zero in _zero(reader.inputs[_READ[op.name]])]
 
 
-def _merged(op: Op, owners: Collection[Op | None]) -> Op:
-    """The first of RESCALEs in a row that Vela makes one kernel of: all but the last are by 1, to INT32, from 0 on."""
+def _source(op: Op) -> Op | None:
+    """The operator that makes the numbers which this one reads; RESHAPEs move none."""
     source = op.inputs[0].producer
     while source is not None and source.name == "RESHAPE":
         source = source.inputs[0].producer
+    return source
+
+
+def _merged(op: Op, owners: Collection[Op | None]) -> Op:
+    """The first of RESCALEs in a row that Vela makes one kernel of: all but the last are by 1, to INT32, from 0 on."""
+    source = _source(op)
     if source is None or source.name != "RESCALE" or source in owners or not is_by_one(source):
         return op
     between = [*_zero(source.inputs[_WRITTEN]), *_zero(op.inputs[_READ["RESCALE"]])]
