@@ -69,7 +69,8 @@ class Traits:
         promotes: integers among its operands become reals where others are reals. Composites insert the casts, so that
             the range of the reals is observed.
         fills: the number that all of a result is. Composites leave out what it is neutral to.
-        chooses: ``where(condition, x, y)``. Composites look for a number as ``y``.
+        chooses: of a choice, where its condition, what it takes where that is true, and what it takes elsewhere, lie
+            among its arguments. Composites and the annotation look for a number as one of the two.
         adds: of an operator that writes into a tensor, from its arguments: whether it adds to the numbers there.
         joins: its first argument is a list of tensors, which lie one after the other in the result. Some keep a scale
             of their own (``concat_scales``).
@@ -96,7 +97,7 @@ class Traits:
     image: bool = False
     promotes: bool = False
     fills: float | None = None
-    chooses: bool = False
+    chooses: tuple[int, int, int] | None = None
     adds: Callable[..., bool] | None = None
     joins: bool = False
     looks_up: int | None = None

@@ -157,7 +157,7 @@ def isinf(b: OpBuilder, x: Value) -> Value:
     "aten.where.ScalarOther",
     "aten.where.Scalar",
     quant=Q.SHARED,
-    traits=Traits(promotes=True, chooses=True),
+    traits=Traits(promotes=True, chooses=(0, 1, 2)),
 )
 def where(b: OpBuilder, condition: Value, x: Operand, y: Operand) -> Value:
     if not isinstance(x, Value) and not isinstance(y, Value):
@@ -166,7 +166,7 @@ def where(b: OpBuilder, condition: Value, x: Operand, y: Operand) -> Value:
     return b.SELECT(condition, x, y)
 
 
-@op("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", quant=Q.SHARED)
+@op("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", quant=Q.SHARED, traits=Traits(chooses=(1, 2, 0)))
 def masked_fill(b: OpBuilder, x: Value, mask: Value, number: Operand) -> Value:
     if isinstance(number, Value) and number.is_const and number.size == 1:
         number = number.real().item()

@@ -36,6 +36,7 @@ from .node_roles import (
     training_norm,
 )
 from .scale_groups import refer_to_first
+from .softmax_operands import told_apart
 from .value_bounds import bounds_of, find_signs
 from .wide_results import Wide, wide_results
 
@@ -217,6 +218,8 @@ class _Annotator:
         own = dict(made_by.keywords)
         if (bounds := bounds_of(node, self.rules)) is not None:
             own["bounds"] = bounds
+        if (softmax := told_apart(node, self.rules)) is not None:
+            own |= {"row": (softmax.axis, softmax.depth), "mask": softmax.mask}
         if _reaches_pole(node, self.rules):
             own["eps"] = max(own.get("eps", 0.0), SMALLEST_RANGE / (spec.quant_max - spec.quant_min + 1))
         if own == made_by.keywords:

@@ -33,6 +33,7 @@ from ...lowering.traits import Moves
 from ...plugin.target import Preferences
 from ...support.errors import LoweringError, Rejected, UsageError, require
 from ..schemes.config import QuantizationConfig
+from .choices import choice_of, choose_number
 from .matrix_layers import linear_layer
 from .size_nodes import SizeNodes
 
@@ -104,11 +105,12 @@ class AtenBuilder:
         node = value.node
         while self._rules.traits_of(node).moves is Moves.AS_IS and isinstance(node.args[0], Node):
             node = node.args[0]
-        if self._rules.traits_of(node).chooses:
-            match node.args:
-                case (Node() as condition, Node() as tensor, int() | float() as number):
-                    return AtenValue(condition), AtenValue(tensor), number
-        return None
+        if (choice := choice_of(node, self._rules)) is None:
+            return None
+        condition = AtenValue(choice.condition)
+        if choice.inverted:
+            condition = self.aten.logical_not(condition)
+        return condition, AtenValue(choice.tensor), choice.number
 
     def _filled_with(self, node: Node) -> float | None:
         """The one number that an operator fills a tensor with, if that is what it does; one that reads none is run."""
@@ -260,6 +262,8 @@ def decompose(
         rule = rules.of_node(node)
         if rule is not None and rule.traits.domain is not None:
             _keep_within(module, rules, node, rule.traits.domain)
+        if rule is not None and rule.traits.chooses is not None:
+            choose_number(node, rules)
         if rule is not None and rule.traits.promotes:
             _as_reals(module, rules, node, factor=rule.traits.arithmetic == "mul")
         function = linear_layer(node) or (_traced(node) if rule is None else _decomposition(rule, node))

@@ -44,7 +44,7 @@ def bounds_of(node: Node, rules: RuleSet) -> Bounds | None:
     low, high = _made_between(node, rules)
     if len(node.users) == 1:
         (user,) = node.users
-        least, most = _clamped_to(user, rules)
+        least, most = clamped_to(user, rules)
         low, high = max(low, least), min(high, most)
     return (low, high) if low < high and (low, high) != _ALL else None  # crossed, bounds of a clamp give a constant
 
@@ -53,10 +53,10 @@ def _made_between(node: Node, rules: RuleSet) -> Bounds:
     if (known := facts(node).bounds) is not None:
         return known
     reach = rules.traits_of(node).reach
-    return _clamped_to(node, rules) if reach is None else reach
+    return clamped_to(node, rules) if reach is None else reach
 
 
-def _clamped_to(node: Node, rules: RuleSet) -> Bounds:
+def clamped_to(node: Node, rules: RuleSet) -> Bounds:
     """The constant bounds of a clamp."""
     bounds = rules.traits_of(node).bounds
     if bounds is None:

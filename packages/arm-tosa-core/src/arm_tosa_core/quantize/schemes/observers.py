@@ -13,6 +13,10 @@ from ...support.errors import UsageError
 
 #: How far beyond the other numbers a mask lies for a quantized model: exp(-8) is less than a step of 8 bits.
 _MARGIN = 8.0
+#: How far beyond zeros: what a mask of nothing else is added to may lie far apart, and 0 needs no fine steps.
+_FROM_ZERO = 1024.0
+#: How far below the largest number of a row a softmax of 8 bits tells numbers apart: of exp(-9.5), 50 are no step.
+_FAINT = 9.5
 
 #: The range is widened by this over the root of how many numbers were seen, and reaches to the other side of 0 by this
 #: over their number: few of one sign say little about the sign of the next.
@@ -47,6 +51,9 @@ class MaskedHistogramObserver(RangeObserver):
 
     Args:
         bounds: which the numbers do not exceed, such as those of a clamp. The range is not widened beyond.
+        row: where a softmax reads the tensor, its axis, counted from the end, and how far below the largest along it
+            numbers are told apart: what is farther counts as no farther.
+        mask: the number at places that do not count for the softmax. The range has room for it.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -62,14 +69,16 @@ class MaskedHistogramObserver(RangeObserver):
                 f"calibration: {int(torch.isnan(x).sum())} of the {x.numel()} numbers of a tensor of shape "
                 f"{list(x.shape)} are NaN: look for NaN in the calibration data, and for what makes it in the model"
             )
-        masked = unbounded(x)
+        numbers = self._told_apart(x.detach())
+        masked = unbounded(numbers)
         if masked.any():
-            others = x.detach()[~masked]
+            others = numbers[~masked]
             low, high = (others.min(), others.max()) if others.numel() else (x.new_zeros(()), x.new_zeros(()))
-            edge = torch.where(x > 0, high + _MARGIN, low - _MARGIN)
-            seen = torch.where(masked, edge, x.detach())
+            margin = _MARGIN if others.any() else _FROM_ZERO
+            edge = torch.where(numbers > 0, high + margin, low - margin)
+            seen = torch.where(masked, edge, numbers)
         else:
-            seen = x.detach()
+            seen = numbers
         self._zeros += int((seen == 0).sum())
         self._count += seen.numel()
         reach = float(seen.abs().max())
@@ -78,13 +87,31 @@ class MaskedHistogramObserver(RangeObserver):
         super().forward(seen)
         return x
 
-    def __init__(self, *, bounds: tuple[float, float] = (-math.inf, math.inf), **arguments: Any) -> None:
+    def __init__(
+        self,
+        *,
+        bounds: tuple[float, float] = (-math.inf, math.inf),
+        row: tuple[int, float] | None = None,
+        mask: float | None = None,
+        **arguments: Any,
+    ) -> None:
         super().__init__(**arguments)
-        self._bounds = bounds
+        self._bounds, self._mask = bounds, mask
+        self._row = row
+        if row is not None and self.quant_max - self.quant_min <= _BYTE:
+            self._row = row[0], min(row[1], _FAINT)
         self._count = self._zeros = 0
         #: How many independent numbers a sample has that reaches so far and has so many numbers beyond a quarter of it.
         #: Views of one tensor, which share an observer, are one sample by that.
         self._samples: dict[tuple[float, int], float] = {}
+
+    def _told_apart(self, x: torch.Tensor) -> torch.Tensor:
+        """The numbers, none farther below the largest along the row's axis than a softmax tells apart."""
+        if self._row is None:
+            return x
+        axis, depth = self._row
+        bounded = torch.where(unbounded(x), -math.inf, x)
+        return torch.maximum(x, bounded.amax(axis, keepdim=True) - depth)
 
     @property
     def zeros(self) -> int:
@@ -128,6 +155,8 @@ class MaskedHistogramObserver(RangeObserver):
             max(min(low * margin, -beyond), min(least, low)),
             min(max(high * margin, beyond), max(greatest, high)),
         )
+        if self._mask is not None and self._row is not None:
+            low = min(low, max(float(self.max_val) - self._row[1], self._mask))
         if self._count == 1:
             scale = max(-low, high) / self.quant_max if symmetric else (high - low) / (self.quant_max - self.quant_min)
             exact = _dividing(abs(float(self.max_val)), scale) / scale

@@ -1,0 +1,118 @@
+"""Numbers that a softmax does not tell apart, such as those of masks, take no range from the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache, partial
+
+import pytest
+import torch
+from quantizer_kit import INT8, INT16, SPEC, assert_matches, quantized, quantizer
+
+from arm_tosa_core import QuantizationConfig, quantize_program
+
+Mask = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def _by_truths(scores: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    return torch.where(seen, scores, -math.inf)
+
+
+#: Ways to write down which of the keys count.
+MASKS: dict[str, Mask] = {
+    "added -100": lambda s, seen: s + (1 - seen.float()) * -100.0,
+    "added -10000": lambda s, seen: s + (1 - seen.float()) * -1e4,
+    "filled -10000": lambda s, seen: s.masked_fill(~seen, -1e4),
+    "filled -1e9": lambda s, seen: s.masked_fill(~seen, -1e9),
+    "chosen": lambda s, seen: torch.where(seen, s, torch.full_like(s, -1e4)),
+    "chosen first": lambda s, seen: torch.where(~seen, torch.tensor(-1e4), s),
+    "reshaped": lambda s, seen: (s + (1 - seen.float()) * -1e4).reshape(-1, *s.shape[-2:]),
+    "filled, reshaped": lambda s, seen: s.masked_fill(~seen, -1e4).reshape(-1, *s.shape[-2:]),
+}
+#: And ways to make that apart, without a look at how large the scores are.
+APART: dict[str, Mask] = {
+    "filled": lambda s, seen: s + torch.zeros_like(seen.float()).masked_fill(~seen, -math.inf),
+    "chosen": lambda s, seen: s + torch.where(seen, 0.0, -math.inf),
+    "subtracted": lambda s, seen: s - torch.where(seen, 0.0, 1e9),
+}
+
+
+class Attention(torch.nn.Module):
+    """Queries, keys as their own values, and a row of keys that count."""
+
+    def __init__(self, mask: Mask, large: float) -> None:
+        super().__init__()
+        self.mask, self.large = mask, large
+
+    def forward(self, q: torch.Tensor, k: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        scores = self.mask(q @ k.transpose(-1, -2) * self.large, seen[:, None, None])
+        return scores.softmax(-1).reshape(*q.shape[:-1], -1) @ k
+
+
+def _calls(count: int, least: int, seed: int) -> list[tuple[torch.Tensor, ...]]:
+    random = torch.Generator().manual_seed(seed)
+    calls = []
+    for _ in range(count):
+        lengths = torch.randint(least, 13, (2, 1), generator=random)
+        q, k = torch.randn(2, 2, 2, 12, 8, generator=random)
+        calls.append((q, k, torch.arange(12)[None] < lengths))
+    return calls
+
+
+def _decibels(mask: Mask, large: float, config: QuantizationConfig, least: int = 4) -> float:
+    """Signal to noise of quantized attention to 12 keys, calibrated with calls in which at least so many count."""
+    net = Attention(mask, large)
+    calls, held_out = _calls(6, least, 0), _calls(6, 4, 1)
+    program = torch.export.export(net, calls[0])
+    model = quantize_program(program, quantizer(SPEC, config), calls).converted
+    exact, got = (torch.stack([call(*inputs) for inputs in held_out]) for call in (net, model))
+    return 10 * math.log10(exact.square().sum() / (exact - got).square().sum())
+
+
+_of_truths = cache(partial(_decibels, _by_truths))
+
+
+@pytest.mark.parametrize("config", [INT8, INT16], ids=["int8", "int16"])
+@pytest.mark.parametrize(
+    ("mask", "large"),
+    [*((mask, 0.35) for mask in MASKS.values()), *((mask, 6.0) for mask in APART.values())],
+    ids=[*MASKS, *(f"apart {name}" for name in APART)],
+)
+def test_a_mask_of_numbers_costs_no_more_than_one_of_truths(
+    mask: Mask, large: float, config: QuantizationConfig
+) -> None:
+    assert _decibels(mask, large, config) > max(_of_truths(large, config) - 2, 18 if config is INT8 else 35)
+
+
+@pytest.mark.parametrize("name", ["filled -10000", "filled -1e9", "chosen", "filled, reshaped"])
+def test_a_mask_has_room_where_calibration_has_masked_nothing(name: str) -> None:
+    assert _decibels(MASKS[name], 0.35, INT8, least=12) > 22
+
+
+@pytest.mark.parametrize("name", ["added -10000", "filled -10000", "chosen first", "reshaped"])
+def test_masked_attention_lowers_to_the_same_numbers(name: str) -> None:
+    (inputs,) = _calls(1, 4, 2)
+    assert_matches(quantized(Attention(MASKS[name], 0.35), inputs), inputs)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda s: s.log_softmax(-1),
+        lambda s: s.softmax(-1) + s.amax(-1, keepdim=True) * 1e-3,
+        lambda s: s.roll(5).softmax(-1),  # rows are others then
+        lambda s: s.transpose(-1, -2).softmax(-1),
+        lambda s: s - s.amax(-1, keepdim=True),
+    ],
+    ids=["log", "read twice", "rolled", "transposed", "no softmax"],
+)
+def test_numbers_that_are_told_apart_keep_their_range(read: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Of a square, whose rows and columns differ: the first row lies far below all others."""
+    x = torch.randn(8, 8, generator=torch.Generator().manual_seed(0))
+    x[0] -= 40.0
+    model = quantized(lambda x: read(x * 2.0), (x,))
+    scale = next(
+        n.args[1] for n in model.graph.nodes if "quantize_per_tensor" in str(n.target) and n.args[0].name == "mul"
+    )
+    assert float(scale) * 255 > 80
