@@ -9,8 +9,9 @@ from functools import cache, partial
 import pytest
 import torch
 from quantizer_kit import INT8, INT16, SPEC, assert_matches, quantized, quantizer
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_qat_pt2e
 
-from arm_tosa_core import QuantizationConfig, quantize_program
+from arm_tosa_core import QuantizationConfig, get_symmetric_quantization_config, quantize_program
 
 Mask = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -88,6 +89,21 @@ def test_a_mask_of_numbers_costs_no_more_than_one_of_truths(
 @pytest.mark.parametrize("name", ["filled -10000", "filled -1e9", "chosen", "filled, reshaped"])
 def test_a_mask_has_room_where_calibration_has_masked_nothing(name: str) -> None:
     assert _decibels(MASKS[name], 0.35, INT8, least=12) > 22
+
+
+@pytest.mark.parametrize("mask", [MASKS["added -10000"], MASKS["filled -10000"], _by_truths, APART["chosen"]])
+def test_training_sees_masks_as_the_quantized_model_does(mask: Mask) -> None:
+    calls, net = _calls(40, 4, 0), Attention(mask, 0.35)
+    program = torch.export.export(net, calls[0])
+    model = prepare_qat_pt2e(program.module(), quantizer(SPEC, get_symmetric_quantization_config(is_qat=True)))
+    for q, k, seen in calls:
+        q.requires_grad_()
+        model(q, k, seen).square().sum().backward()
+        assert q.grad is not None and q.grad.isfinite().all()
+    converted = convert_pt2e(model)
+    with torch.no_grad():
+        exact, got = (torch.stack([call(*inputs) for inputs in calls]) for call in (net, converted))
+    assert 10 * math.log10(exact.square().sum() / (exact - got).square().sum()) > 15
 
 
 @pytest.mark.parametrize("name", ["added -10000", "filled -10000", "chosen first", "reshaped"])

@@ -22,7 +22,7 @@ INTEGER_RANGES = {
 }
 
 #: Numbers of this magnitude or more (it is the largest float16) may mean "infinite", as in attention masks.
-_UNBOUNDED = 65504.0
+UNBOUNDED = 65504.0
 #: They do if they are this many times larger than the others, or this large.
 _GAP, _CERTAIN = 64.0, 1e30
 
@@ -30,7 +30,7 @@ _GAP, _CERTAIN = 64.0, 1e30
 def unbounded(x: torch.Tensor) -> torch.Tensor:
     """Which numbers of a tensor mean "infinite": they saturate, and do not stretch a scale."""
     size = x.detach().abs()
-    beyond = size >= _UNBOUNDED
+    beyond = size >= UNBOUNDED
     if not beyond.any():
         return beyond
     rest = size[~beyond]

@@ -22,6 +22,7 @@ from ...lowering.unary_functions import Function, find_functions
 from ..probe.calls import Sample
 from ..schemes.bias_spec import bias_spec
 from ..schemes.config import SMALLEST_RANGE, QuantizationConfig
+from ..schemes.fake_quantizers import MaskedFakeQuantize
 from ..schemes.observers import MaskedHistogramObserver
 from .energies import unrounded_sums
 from .node_roles import (
@@ -213,18 +214,24 @@ class _Annotator:
     def _as_known(self, spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:
         """The spec of a tensor, its observer told what is known of the numbers before any is seen."""
         made_by = None if spec is None else getattr(spec.observer_or_fake_quant_ctr, "p", None)
-        if spec is None or made_by is None or made_by.func is not MaskedHistogramObserver:
+        if spec is None or made_by is None or made_by.func not in (MaskedHistogramObserver, MaskedFakeQuantize):
             return spec
-        own = dict(made_by.keywords)
-        if (bounds := bounds_of(node, self.rules)) is not None:
-            own["bounds"] = bounds
-        if (softmax := told_apart(node, self.rules)) is not None:
+        own, softmax = dict(made_by.keywords), told_apart(node, self.rules)
+        if softmax is not None:
             own |= {"row": (softmax.axis, softmax.depth), "mask": softmax.mask}
-        if _reaches_pole(node, self.rules):
-            own["eps"] = max(own.get("eps", 0.0), SMALLEST_RANGE / (spec.quant_max - spec.quant_min + 1))
+        if made_by.func is MaskedHistogramObserver:
+            own |= self._known_of_range(node, spec, made_by.keywords)
         if own == made_by.keywords:
             return spec
-        return replace(spec, observer_or_fake_quant_ctr=MaskedHistogramObserver.with_args(**own))
+        return replace(spec, observer_or_fake_quant_ctr=made_by.func.with_args(**own))
+
+    def _known_of_range(self, node: Node, spec: QuantizationSpec, given: Mapping[str, Any]) -> dict[str, Any]:
+        known: dict[str, Any] = {}
+        if (bounds := bounds_of(node, self.rules)) is not None:
+            known["bounds"] = bounds
+        if _reaches_pole(node, self.rules):
+            known["eps"] = max(given.get("eps", 0.0), SMALLEST_RANGE / (spec.quant_max - spec.quant_min + 1))
+        return known
 
     def _as_read(self, n: Node, node: Node, rule: Rule, config: QuantizationConfig) -> QuantizationSpecBase | None:
         """How an operand is quantized: arithmetic and steep functions read what is wide as it is.

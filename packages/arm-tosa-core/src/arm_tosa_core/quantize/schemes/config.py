@@ -10,7 +10,6 @@ from torch.fx import Node
 from torchao.quantization.pt2e import (
     FakeQuantize,
     FakeQuantizeBase,
-    FusedMovingAvgObsFakeQuantize,
     MinMaxObserver,
     MovingAverageMinMaxObserver,
     MovingAveragePerChannelMinMaxObserver,
@@ -20,6 +19,7 @@ from torchao.quantization.pt2e import (
 from torchao.quantization.pt2e.quantizer import QuantizationSpec
 
 from ...support.errors import UsageError
+from .fake_quantizers import MaskedFakeQuantize
 from .observers import MaskedHistogramObserver
 
 _EPS = 2**-16  # the smallest scale of weights: constant ones must not divide by zero
@@ -85,7 +85,7 @@ def _activation(
     observer: Any
     if qat:
         eps = eps or SMALLEST_RANGE / (high - low + 1)
-        observer = FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, eps=eps)
+        observer = MaskedFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, eps=eps)
     else:
         observer = MaskedHistogramObserver.with_args(eps=eps or SMALLEST_SCALE)
     return QuantizationSpec(

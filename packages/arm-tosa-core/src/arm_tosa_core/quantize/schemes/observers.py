@@ -38,6 +38,33 @@ _OF_ZEROS = 2**-8
 _TRIED, _LEAST = 96, 0.05
 
 
+#: Where a softmax reads a tensor: its axis, counted from the end, and how far below the largest along it numbers are
+#: told apart: what is farther counts as no farther.
+Row = tuple[int, float]
+
+
+def told_apart_in(row: Row | None, steps: int) -> Row | None:
+    """What is told apart where there are so many steps."""
+    return row if row is None or steps > _BYTE else (row[0], min(row[1], _FAINT))
+
+
+def without_masks(x: torch.Tensor, row: Row | None) -> torch.Tensor:
+    """A tensor as its range has to be: numbers that are masked lie not far beyond the others.
+
+    Gradients go to the others only.
+    """
+    if row is not None:
+        others = torch.where(unbounded(x), -math.inf, x.detach())
+        x = torch.maximum(x, others.amax(row[0], keepdim=True) - row[1])
+    masked = unbounded(x)
+    if not masked.any():
+        return x
+    others = x.detach()[~masked]
+    low, high = (others.min(), others.max()) if others.numel() else (x.new_zeros(()), x.new_zeros(()))
+    margin = _MARGIN if others.any() else _FROM_ZERO
+    return torch.where(masked, torch.where(x.detach() > 0, high + margin, low - margin), x)
+
+
 class MaskedHistogramObserver(RangeObserver):
     """A histogram in which the infinities of attention masks, or what stands for them, do not stretch the scale.
 
@@ -51,8 +78,7 @@ class MaskedHistogramObserver(RangeObserver):
 
     Args:
         bounds: which the numbers do not exceed, such as those of a clamp. The range is not widened beyond.
-        row: where a softmax reads the tensor, its axis, counted from the end, and how far below the largest along it
-            numbers are told apart: what is farther counts as no farther.
+        row: where a softmax reads the tensor.
         mask: the number at places that do not count for the softmax. The range has room for it.
     """
 
@@ -69,16 +95,7 @@ class MaskedHistogramObserver(RangeObserver):
                 f"calibration: {int(torch.isnan(x).sum())} of the {x.numel()} numbers of a tensor of shape "
                 f"{list(x.shape)} are NaN: look for NaN in the calibration data, and for what makes it in the model"
             )
-        numbers = self._told_apart(x.detach())
-        masked = unbounded(numbers)
-        if masked.any():
-            others = numbers[~masked]
-            low, high = (others.min(), others.max()) if others.numel() else (x.new_zeros(()), x.new_zeros(()))
-            margin = _MARGIN if others.any() else _FROM_ZERO
-            edge = torch.where(numbers > 0, high + margin, low - margin)
-            seen = torch.where(masked, edge, numbers)
-        else:
-            seen = numbers
+        seen = without_masks(x.detach(), self._row)
         self._zeros += int((seen == 0).sum())
         self._count += seen.numel()
         reach = float(seen.abs().max())
@@ -91,27 +108,17 @@ class MaskedHistogramObserver(RangeObserver):
         self,
         *,
         bounds: tuple[float, float] = (-math.inf, math.inf),
-        row: tuple[int, float] | None = None,
+        row: Row | None = None,
         mask: float | None = None,
         **arguments: Any,
     ) -> None:
         super().__init__(**arguments)
         self._bounds, self._mask = bounds, mask
-        self._row = row
-        if row is not None and self.quant_max - self.quant_min <= _BYTE:
-            self._row = row[0], min(row[1], _FAINT)
+        self._row = told_apart_in(row, self.quant_max - self.quant_min)
         self._count = self._zeros = 0
         #: How many independent numbers a sample has that reaches so far and has so many numbers beyond a quarter of it.
         #: Views of one tensor, which share an observer, are one sample by that.
         self._samples: dict[tuple[float, int], float] = {}
-
-    def _told_apart(self, x: torch.Tensor) -> torch.Tensor:
-        """The numbers, none farther below the largest along the row's axis than a softmax tells apart."""
-        if self._row is None:
-            return x
-        axis, depth = self._row
-        bounded = torch.where(unbounded(x), -math.inf, x)
-        return torch.maximum(x, bounded.amax(axis, keepdim=True) - depth)
 
     @property
     def zeros(self) -> int:
