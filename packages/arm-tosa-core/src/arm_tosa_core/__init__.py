@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .quantize.schemes.config import get_uint8_io_quantization_config as get_uint8_io_quantization_config
     from .quantize.schemes.mxfp import MXFPOpConfig as MXFPOpConfig
     from .quantize.schemes.mxfp import to_mxfp as to_mxfp
+    from .support.errors import AllZerosWarning as AllZerosWarning
     from .support.errors import ArmTosaError as ArmTosaError
     from .support.errors import BatchNormWarning as BatchNormWarning
     from .support.errors import LongTailWarning as LongTailWarning
@@ -75,6 +76,7 @@ _HOME = {
     "ExecuTorchOptions": "flow",
     "Kept": "accuracy.keep",
     "LanguageProgram": "llm",
+    "AllZerosWarning": "support.errors",
     "BatchNormWarning": "support.errors",
     "LongTailWarning": "support.errors",
     "LoweredProgram": "flow",

@@ -20,6 +20,7 @@ from ..lowering.operator_names import canonical
 from ..support.arguments import require_callable, require_kind, require_program
 from ..support.errors import UsageError
 from ..support.library_messages import without_torch_warnings
+from .all_zeros import warn_of_all_zeros
 from .annotate.norms_behind_layers import settle_norms
 from .annotate.plain_module import make_plain
 from .corrections.bias_correction import correct_biases
@@ -80,6 +81,7 @@ def quantize_program(
             that is not in float32 or is quantized, or no quantizer, or one without a scheme.
 
     Warns:
+        AllZerosWarning: no sample has a number other than 0 of an input or a result.
         LongTailWarning: most numbers of an input are lost in 8 bits.
         WrittenInputWarning: the model writes to an input, which the quantized one leaves as it is.
     """
@@ -129,6 +131,7 @@ def quantize_program(
         _calibrate(looking, first, calls, inputs, progress)
     report = [*wide_decisions(prepared), *report]
     warn_of_long_tails(prepared)
+    warn_of_all_zeros(prepared)
     # This one runs only: the annotations of a copy name nodes of the original, and its weights are the original's.
     copies: dict[int, Any] = {id(weight): weight for weight in prepared.parameters()}
     with without_torch_warnings():

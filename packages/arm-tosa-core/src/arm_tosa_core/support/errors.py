@@ -120,6 +120,10 @@ class LongTailWarning(UserWarning):
     """Most numbers of an input become 0 when it is quantized."""
 
 
+class AllZerosWarning(UserWarning):
+    """Calibration has shown nothing but zeros of an input or a result: the quantized model has no others."""
+
+
 class BatchNormWarning(UserWarning):
     """torchao gives a batch norm another ``eps`` when a quantized model is trained."""
 

@@ -125,6 +125,11 @@ class MaskedHistogramObserver(RangeObserver):
         """How many of the numbers seen were 0."""
         return self._zeros
 
+    @property
+    def all_zeros(self) -> bool:
+        """Whether numbers were seen, and none but 0."""
+        return 0 < self._zeros == self._count
+
     def _spread(self) -> float:
         """How much farther the next sample may reach, in parts of the farthest, by how much those seen differ."""
         if len(self._samples) < 2:
