@@ -13,7 +13,7 @@ from executorch.exir import to_edge_transform_and_lower
 from torch.export import Dim, ExportedProgram, export
 
 from arm_tosa_core import lower
-from arm_tosa_core.compat.torch import symbolic_sizes
+from arm_tosa_core.compat.torch_sizes import symbolic_sizes
 from arm_tosa_core.exir.report import Report
 from arm_tosa_core.plugin.target import Symbol
 from arm_tosa_core.support.errors import NothingDelegatedWarning, UsageError

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from ..compat.torch import dynamic_shapes
+from ..compat.torch_sizes import dynamic_shapes
 from ..exir.compile_spec import ArmCompileSpec
 from ..flow.lowered import compile_spec_of
 from ..lowering.exported_program import is_quantized

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..aten.memory_format import MEMORY_FORMATS
-from ..compat.torch import dynamic_shapes
+from ..compat.torch_sizes import dynamic_shapes
 from ..exir.compile_spec import ArmCompileSpec
 from ..exir.figures import Figures
 from ..exir.report import Report

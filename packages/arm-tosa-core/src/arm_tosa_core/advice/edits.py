@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ..compat.torch import dynamic_shapes, module_of_any_size
+from ..compat.torch import module_of_any_size
+from ..compat.torch_sizes import dynamic_shapes
 from ..lowering.operator_names import canonical
 from ..quantize.probe.calls import Sample, as_call
 from .candidate import Request

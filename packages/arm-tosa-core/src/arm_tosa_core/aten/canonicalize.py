@@ -8,7 +8,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..compat.torch import example_size
+from ..compat.torch_sizes import example_size
 from ..lowering.exported_program import copy_program, mutable, source_line
 from ..lowering.lowering import memory_order
 from ..lowering.operator_names import canonical

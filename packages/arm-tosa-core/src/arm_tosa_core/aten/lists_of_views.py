@@ -8,7 +8,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..compat.torch import symbolic_sizes
+from ..compat.torch_sizes import symbolic_sizes
 
 _ATEN = torch.ops.aten
 _PARTS = (_ATEN.split.Tensor, _ATEN.split.sizes, _ATEN.split_with_sizes.default, _ATEN.chunk.default)

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from ..compat.torch import dynamic_shapes, tree_map
+from ..compat.torch import tree_map
+from ..compat.torch_sizes import dynamic_shapes
 from ..lowering.varying_sizes import kept_varying
 from ..support.errors import UsageError
 

@@ -101,7 +101,7 @@ def _quantize(
 ) -> Prepared:
     import torch
 
-    from ..compat.torch import dynamic_shapes
+    from ..compat.torch_sizes import dynamic_shapes
     from ..quantize.decision_costs import decision_costs
     from ..quantize.decisions import summary
     from ..quantize.post_training import quantize_program

@@ -15,7 +15,8 @@ from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits, wit
 from ..aten.integer_remainders import without_remainders
 from ..aten.uninitialized import is_uninitialized, with_zeros
 from ..compat.executorch import default_decompositions
-from ..compat.torch import OpOverload, is_composite, symbolic_sizes
+from ..compat.torch import OpOverload, is_composite
+from ..compat.torch_sizes import symbolic_sizes
 from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import NOTHING, Known, copy_with_twins, is_dequantize, is_int64_cast, is_quantize
 from ..lowering.regions import Region, each_region

@@ -15,7 +15,8 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from ..aten.lists_of_views import slice_varying_lists
 from ..aten.written_state import settle_state
 from ..compat.executorch import keep_initial_state, register_quantized_kernels
-from ..compat.torch import OpOverload, fake_mode_of, note_least, restore_least
+from ..compat.torch import OpOverload, fake_mode_of
+from ..compat.torch_sizes import note_least, restore_least
 from ..lowering.exported_program import copy_program, is_graph, real_constants, started_buffers
 from ..lowering.operator_names import canonical
 from ..lowering.rule_set import RuleSet

@@ -13,15 +13,8 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from ..compat.executorch import aten_overload
-from ..compat.torch import (
-    FakeTensor,
-    HigherOrderOperator,
-    example_size,
-    is_batched,
-    is_mutable,
-    is_transform,
-    tree_map_only,
-)
+from ..compat.torch import FakeTensor, HigherOrderOperator, is_batched, is_mutable, is_transform, tree_map_only
+from ..compat.torch_sizes import example_size
 from ..plugin.target import Target
 from ..support.errors import LoweringError, Rejected
 from ..tosa.dtypes import torch_to_tosa

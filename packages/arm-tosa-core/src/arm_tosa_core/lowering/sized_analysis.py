@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..compat.torch import size_symbol, size_symbols, symbolic_sizes
+from ..compat.torch_sizes import size_symbol, size_symbols, symbolic_sizes
 from ..plugin.target import Target
 from ..support.errors import LoweringError, Rejected
 from ..tosa.graph import Graph

@@ -10,7 +10,8 @@ import torch
 from torch.fx import Graph, Node
 
 from ..compat.executorch import aten_overload
-from ..compat.torch import is_mutable, same_shape
+from ..compat.torch import is_mutable
+from ..compat.torch_sizes import same_shape
 from .exported_program import is_dequantize
 from .operator_names import is_cast
 from .rule import Q

@@ -8,7 +8,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..compat.torch import symbolic_sizes
+from ..compat.torch_sizes import symbolic_sizes
 from ..support.errors import UsageError
 from .exported_program import source_line, user_results
 

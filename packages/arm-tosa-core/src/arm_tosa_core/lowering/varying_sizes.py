@@ -16,7 +16,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..compat.torch import FakeTensorMode, GuardError, at_all_sizes, int_bounds, size_expression, size_symbol, tree_map
+from ..compat.torch import FakeTensorMode, tree_map
+from ..compat.torch_sizes import GuardError, at_all_sizes, int_bounds, size_expression, size_symbol
 from ..plugin.target import Symbol
 from ..support.errors import UsageError
 from .exported_program import copy_with_twins

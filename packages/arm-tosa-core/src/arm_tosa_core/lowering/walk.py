@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from ..compat.torch import GuardError
+from ..compat.torch_sizes import GuardError
 from ..support.errors import Rejected, UsageError
 from ..tosa.ir import Op, Tensor
 from .analysis_result import Analysis, NodeCheck, Step

@@ -17,8 +17,8 @@ from filelock import FileLock
 from ..accuracy.compare import Comparison, compare
 from ..accuracy.model import Model
 from ..accuracy.scheme import Scheme, read_scheme
-from ..compat.torch import dynamic_shapes
 from ..compat.torch_pt2 import load_pt2
+from ..compat.torch_sizes import dynamic_shapes
 from ..exir.compile_spec import ArmCompileSpec
 from ..exir.provenance import of_installation
 from ..flow.fingerprint import program_fingerprint

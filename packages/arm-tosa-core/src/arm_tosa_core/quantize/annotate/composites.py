@@ -19,10 +19,9 @@ from ...compat.torch import (
     is_mutable,
     keeping_sizes,
     make_fx,
-    most,
     schema_of,
-    symbolic_sizes,
 )
+from ...compat.torch_sizes import most, symbolic_sizes
 from ...lowering.exported_program import is_constant, mutable, source_line
 from ...lowering.node_facts import facts, note
 from ...lowering.op_builder import CompositeBuilder

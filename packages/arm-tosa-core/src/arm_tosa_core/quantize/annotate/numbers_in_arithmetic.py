@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from ...compat.torch import OpOverload, same_shape
+from ...compat.torch import OpOverload
+from ...compat.torch_sizes import same_shape
 
 _ATEN = torch.ops.aten
 

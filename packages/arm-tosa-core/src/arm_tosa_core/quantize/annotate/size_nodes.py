@@ -9,7 +9,7 @@ import torch
 from torch.fx import GraphModule, Node, Proxy
 from torch.fx.proxy import GraphAppendingTracer
 
-from ...compat.torch import computed_size, linear_form, size_symbol
+from ...compat.torch_sizes import computed_size, linear_form, size_symbol
 from ...support.errors import Rejected
 
 _SIZES = (torch.SymInt, torch.SymFloat, torch.SymBool)
