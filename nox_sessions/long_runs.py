@@ -242,4 +242,6 @@ def rival_suite(session: nox.Session) -> None:
     """The tests in the wheel of executorch.backends.arm, on this compiler; hours: see --shard K/N and --targets."""
     env = shared(session)
     site = only_files(session, "rival-suite", ROOT / "benchmarks" / "rival_suite" / "requirements.txt")
-    env.python("-m", "benchmarks.rival_suite", *session.posargs, PYTHONPATH=str(site))
+    known = ROOT / "benchmarks" / "rival_suite" / "known_failures.txt"
+    words = session.posargs or ("--jobs", "2", "--known", str(known))
+    env.python("-m", "benchmarks.rival_suite", *words, PYTHONPATH=str(site), OMP_NUM_THREADS="1")

@@ -41,15 +41,21 @@ def folder() -> Path:
 
 
 def collect(folders: Sequence[str], only: str) -> tuple[list[str], dict[str, str]]:
-    """The names of all tests in these folders, and the files that cannot be imported, with the reason."""
+    """The names of all tests in these folders, and the files that cannot be imported, with the reason.
+
+    Raises:
+        SystemExit: pytest collects nothing.
+    """
     root = folder()
     files = sorted(str(f) for name in folders for f in (root / name).rglob("test_*.py") if only in f.name)
     kept, told = multiprocessing.get_context("fork").Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=_collected, args=(files, root, told))
     process.start()
     told.close()
-    names, broken = json.loads(kept.recv())
+    names, broken, why = json.loads(kept.recv())
     process.join()
+    if why or not names:
+        raise SystemExit(f"pytest collects no test of {len(files)} files: {why or 'they have none'}")
     return names, broken
 
 
@@ -59,8 +65,12 @@ def _collected(files: Sequence[str], root: Path, told: Connection) -> None:
 
     names: list[str] = []
     broken: dict[str, str] = {}
+    fatal: list[str] = []
 
     class Collector:
+        def pytest_internalerror(self, excrepr: object) -> None:
+            fatal.append(str(excrepr).strip().splitlines()[-1])
+
         def pytest_collectreport(self, report: pytest.CollectReport) -> None:
             if report.failed:
                 broken[report.nodeid.removeprefix(f"{root}/")] = str(report.longrepr).strip().splitlines()[-1]
@@ -70,8 +80,10 @@ def _collected(files: Sequence[str], root: Path, told: Connection) -> None:
 
     silence()
     plugins = ["-p", "benchmarks.rival_suite.recorder", "-p", "benchmarks.rival_suite.plugin"]
-    pytest.main(["--collect-only", *arguments(root), "-q", *plugins, *files], plugins=[Collector()])
-    told.send(json.dumps([names, broken]))
+    status = pytest.main(["--collect-only", *arguments(root), "-q", *plugins, *files], plugins=[Collector()])
+    if not fatal and status in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
+        fatal.append(f"it ends with {status!r}")
+    told.send(json.dumps([names, broken, "; ".join(fatal)]))
 
 
 def arguments(root: Path) -> list[str]:
