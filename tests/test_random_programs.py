@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,6 +87,120 @@ def test_an_integer_may_be_a_step_off_and_no_more() -> None:
     module = _one(quantized, x)
     assert not judge.wrong([[x + 0.5]], module, [(x,)])
     assert "times the noise" in judge.wrong([[x + 1.5]], module, [(x,)])
+
+
+class _Writes(torch.nn.Module):
+    """Writes into ``torch.zeros`` in place, and a buffer and a counter for the next call.
+
+    Args:
+        step: of the numbers that stand for its input; 0: exact ones.
+        fault: ``kept``: what it wrote into ``torch.zeros`` is there in the next call; ``late``, ``late counter``: the
+            first call writes none.
+    """
+
+    before: torch.Tensor
+    counter: torch.Tensor
+
+    def __init__(self, step: float = 0.0, fault: str = "") -> None:
+        super().__init__()
+        self.step, self.fault, self.calls = step, fault, 0
+        self.zeros = torch.zeros(4)
+        self.register_buffer("before", torch.zeros(4))
+        self.register_buffer("counter", torch.tensor(2))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        x = (x / self.step).round() * self.step if self.step else x
+        t = self.zeros if self.fault == "kept" else torch.zeros(4)
+        t[0] = x[1]
+        t.add_(x)
+        result = self.before + 0.5
+        if self.fault != "late" or self.calls:
+            self.before.copy_(x)
+        if self.fault != "late counter" or self.calls:
+            self.counter.add_(1)
+        self.calls += bool(self.fault)
+        return t * 1.0, result, self.counter + 1
+
+
+def _samples(*shape: int) -> list[tuple[torch.Tensor, ...]]:
+    generator = torch.Generator().manual_seed(1)
+    return [(torch.randn(*shape, generator=generator),) for _ in range(3)]
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int16x8"])
+@pytest.mark.parametrize(("fault", "result"), [("", None), ("kept", 0), ("late", 1), ("late counter", 2)])
+def test_a_quantized_module_carries_the_states_of_the_float_one(fault: str, result: int | None, scheme: str) -> None:
+    module = torch.export.export(_Writes(), _samples(4)[0]).module()
+    assert isinstance(module, torch.fx.GraphModule)
+    said = judge.misquantized(_Writes(0.01, fault), module, _samples(4), [scheme])
+    assert said == "" if result is None else f", result {result}: " in said
+
+
+class _Rounded(torch.nn.Module):
+    """A function of an input that has steps."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> object:
+        return self.function((x / 0.02).round() * 0.02)
+
+
+@pytest.mark.parametrize(
+    ("function", "double", "right"),
+    [
+        (lambda x: x * 3, lambda x: x * 3, True),
+        (lambda x: x * 3, lambda x: x * 6, False),
+        (lambda x: x * 3, lambda x: x * float("nan"), False),
+        (lambda x: x * 3 + 100, lambda x: x * 0 + 100, True),  # a step of the sum is larger than what differs
+        (lambda x: x > 0, lambda x: x > 0, True),
+        (lambda x: x.flip(0), lambda x: x, False),
+        (lambda x: (x * 300).sin(), lambda x: (x * 300).sin(), True),
+        (lambda x: x.log(), lambda x: x.log() * 2, True),  # NaN with a little noise
+        (lambda x: (x[:1] * 1e-3 + 1).argmax(1), lambda x: (x[:1] * 0 + 1).argmax(1), True),
+        (lambda x: torch.where(x > 9, x, torch.arange(8) * 1e-4), lambda x: x * 0, True),  # they have one scale
+        (lambda x: (x + torch.full((6, 8), -1e4).triu(1)).softmax(-1), lambda x: x.new_ones(6, 8).tril() / 3, False),
+    ],
+)
+def test_a_quantized_module_computes_what_the_float_one_does(
+    function: Callable[..., object], double: Callable[..., object], right: bool
+) -> None:
+    calls = _samples(6, 8)
+    said = judge.misquantized(_Rounded(double), _one(function, *calls[0]), calls, ["int8"])
+    assert (said == "") == right, said
+
+
+def test_squares_below_a_step_of_16_bits_are_no_fault() -> None:
+    x = torch.tensor([[1.0, 1.01], [-2.0, 2.0]])
+    module = _one(lambda x: torch.nn.functional.layer_norm(x, (2,)), x)
+    lost = _Rounded(lambda x: torch.nn.functional.layer_norm(x, (2,)) * torch.tensor([[0.0], [1.0]]))
+    assert not judge.misquantized(lost, module, [(x,)], ["int16x8"])
+
+
+@pytest.mark.parametrize("flow", ["lower", "edge"])
+def test_a_state_that_quantization_drops_is_a_fault_of_it(flow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "v0 = x0 + self.b0_0; self.b0_0.copy_(x0)"
+    program = Program(
+        0,
+        (("x0", "torch.randn(4)"),),
+        (Statement(text, ("v0",), ('self.register_buffer("b0_0", torch.ones(4))',)),),
+        ("v0",),
+    )
+    way = Way(flow, "tosa", "int8")
+    assert run.attempt(program, way, lambda stage: None).kind == "right"
+    misquantized = judge.misquantized
+
+    def without_state(quantized: torch.nn.Module, *rest: Any) -> str:
+        class Forgets(torch.nn.Module):
+            def forward(self, x: torch.Tensor) -> object:
+                return copy.deepcopy(quantized)(x)
+
+        return misquantized(Forgets(), *rest)
+
+    monkeypatch.setattr(judge, "misquantized", without_state)
+    outcome = run.attempt(program, way, lambda stage: None)
+    assert (outcome.kind, outcome.symptom) == ("fault", ("quantize", "quantized", ""))
 
 
 @pytest.mark.parametrize(

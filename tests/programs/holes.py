@@ -11,7 +11,7 @@ import torch
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _CONSTANTS = ("0.0", "0.5", "-1.0", "2.0", "0.1", "1.0", "-0.25", "3", "1e-4")
 #: Holes that stand for one thing throughout a statement.
-_KEPT = re.compile(r"(x\d*|y|same|n|m|mod|out2?|(param|buffer)\(.*\))$")
+_KEPT = re.compile(r"(x\d*|y|same|n|m|mod|out2?|counter|(param|buffer)\(.*\))$")
 
 
 class NothingFits(Exception):
@@ -55,6 +55,8 @@ class Holes:
             return f"self.m{self.number}"
         if hole.startswith(("param", "buffer")):
             return self._stored(hole)
+        if hole == "counter":
+            return self._registered(f"torch.tensor({draw.choice(('0', '2', '0, dtype=torch.int32'))})")
         if hole == "c":
             return draw.choice(_CONSTANTS)
         if re.fullmatch(r"x\d*|y|n|m", hole):
@@ -104,15 +106,21 @@ class Holes:
         """A parameter or a buffer of the shape in the hole, registered in ``init``."""
         kind, sizes = hole.rstrip(")").split("(")
         shape = [self._filled(size.strip()) if size.strip().isalpha() else size.strip() for size in sizes.split(",")]
-        name = f"{kind[0]}{self.number}_{len(self.init)}"
         made = f"torch.randn({', '.join(shape)})"
         if kind == "param":
+            name = f"p{self.number}_{len(self.init)}"
             self.init.append(f"self.{name} = nn.Parameter({made})")
-        else:
-            made = self.random.choice(
+            return f"self.{name}"
+        return self._registered(
+            self.random.choice(
                 (made, made, f"torch.zeros({', '.join(shape)})", f"torch.full(({', '.join(shape)},), 2.0)")
             )
-            self.init.append(f'self.register_buffer("{name}", {made})')
+        )
+
+    def _registered(self, made: str) -> str:
+        """A buffer that starts with what is made."""
+        name = f"b{self.number}_{len(self.init)}"
+        self.init.append(f'self.register_buffer("{name}", {made})')
         return f"self.{name}"
 
     def _factors(self, count: int) -> str:

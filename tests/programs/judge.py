@@ -4,12 +4,18 @@ The bound comes from the program itself. It is run in PyTorch again with each ro
 an integer that is one step higher or lower, or the same; an operator that computes in floating point has its operands
 and its result moved by some units in the last place. Operators that only move numbers are left exact, so that such
 numbers must come back bit for bit. A result may be twice as far from the undisturbed one as the disturbed ones are.
+
+A quantized module is compared with its float module in the same way. There the noise has the size of the steps of
+integers, and a result is wrong only if little of it is right where the noise leaves nearly all of it.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -26,36 +32,84 @@ _ULPS = {
     torch.float64: 64 * 2.0**-24,
 }
 
+#: A step of activations as a part of a tensor's largest number; of weights it is always the first.
+_STEPS = {"int8": 1 / 127, "int16x8": 1 / 32767}
+#: The noise in such steps: the range of integers is wider than that of few numbers, and is not centred.
+_NOISE = 2.0
+#: A number below stands for "masked out" in attention. Other numbers of a random program do not reach it.
+_MASK = -5e3
+#: Operators that square numbers. Integers of 16 bits lose a square below a step: a root below this part of the largest.
+_SQUARES, _ROOT = re.compile(r"norm|std|var|cdist"), 32767**-0.5
+#: The least signal to noise, as ratios of energy, of a quantized module and of disturbed runs that can say so.
+_GROSS, _CLEAR = 4.0, 40.0
+
+Results = list[list[Any]]
 Calls = Sequence[tuple[torch.Tensor, ...]]
 
 
-def expected(module: torch.nn.Module, calls: Calls) -> list[list[Any]]:
+def expected(module: torch.nn.Module, calls: Calls) -> Results:
     """What PyTorch gives for calls that follow one another; the module stays as it is."""
     module = copy.deepcopy(module)
     with torch.no_grad():
         return [[_copied(leaf) for leaf in tree_leaves(module(*_copies(call)))] for call in calls]
 
 
-def wrong(got: list[list[Any]], module: torch.fx.GraphModule, calls: Calls) -> str:
+def wrong(got: Results, module: torch.fx.GraphModule, calls: Calls) -> str:
     """What is wrong with the results of calls; empty if they are right.
 
     Args:
         module: an exported program's, quantized or not, which says what is right.
     """
     want = expected(module, calls)
-    for number, (ours, theirs) in enumerate(zip(got, want, strict=True)):
-        if said := _unlike(ours, theirs):
-            return f"call {number}: {said}"
+    if said := _other_kind(got, want):
+        return said
     if all(_equal(a, b) for ours, theirs in zip(got, want, strict=True) for a, b in zip(ours, theirs, strict=True)):
         return ""
-    disturbed: list[list[list[Any]]] = []
+
+    def disturbed(seed: int) -> Results:
+        return _results(_Disturbed(copy.deepcopy(module), seed), calls)
+
+    return _confirmed(partial(_beyond, got, want), disturbed)
+
+
+def misquantized(quantized: torch.nn.Module, module: torch.fx.GraphModule, calls: Calls, schemes: Sequence[str]) -> str:
+    """Where a quantized module computes something else than its float module; empty if nowhere.
+
+    Args:
+        calls: those of the calibration, beyond whose numbers integers saturate.
+        schemes: of the module and its parts.
+    """
+    got, want = expected(quantized, calls), expected(module, calls)
+    if said := _other_kind(got, want):
+        return said
+    if not _gross(got, want, []):
+        return ""
+    return _confirmed(partial(_gross, got, want), stepped(module, calls, schemes))
+
+
+def stepped(module: torch.fx.GraphModule, calls: Calls, schemes: Sequence[str]) -> Callable[[int], Results]:
+    """What gives for a seed the results of a float module with noise of the schemes' steps."""
+    step = max(_STEPS[scheme] for scheme in schemes)
+    ranges: dict[str, float] = {}
+    _results(_Stepped(copy.deepcopy(module), 0, 0.0, ranges), calls)
+    return lambda seed: _results(_Stepped(copy.deepcopy(module), seed, step, ranges), calls)
+
+
+def _results(run: torch.fx.Interpreter, calls: Calls) -> Results:
+    with torch.no_grad():
+        return [[_copied(leaf) for leaf in tree_leaves(run.run(*_copies(call)))] for call in calls]
+
+
+def _confirmed(said: Callable[[list[Results]], str], disturbed: Callable[[int], Results]) -> str:
+    """What is said in view of disturbed runs, of which there are more before a result is called wrong."""
+    runs: list[Results] = []
+    text = ""
     for count in (_FIRST, _ALL):
-        while len(disturbed) < count:
-            disturbed.append(_disturbed(module, calls, len(disturbed)))
-        said = _beyond(got, want, disturbed)
-        if not said:
-            return ""
-    return said
+        runs += map(disturbed, range(len(runs), count))
+        text = said(runs)
+        if not text:
+            break
+    return text
 
 
 def _copied(leaf: Any) -> Any:
@@ -64,6 +118,11 @@ def _copied(leaf: Any) -> Any:
 
 def _copies(call: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
     return [tensor.clone() for tensor in call]
+
+
+def _other_kind(got: Results, want: Results) -> str:
+    said = (_unlike(ours, theirs) for ours, theirs in zip(got, want, strict=True))
+    return next((f"call {number}: {text}" for number, text in enumerate(said) if text), "")
 
 
 def _unlike(ours: list[Any], theirs: list[Any]) -> str:
@@ -85,7 +144,7 @@ def _equal(a: Any, b: Any) -> bool:
     return not isinstance(b, torch.Tensor) or bool(((a == b) | ((a != a) & (b != b))).all())
 
 
-def _beyond(got: list[list[Any]], want: list[list[Any]], disturbed: list[list[list[Any]]]) -> str:
+def _beyond(got: Results, want: Results, disturbed: list[Results]) -> str:
     """Where a result is farther off than twice what disturbed runs are."""
     for number, (ours, theirs) in enumerate(zip(got, want, strict=True)):
         for place, (a, b) in enumerate(zip(ours, theirs, strict=True)):
@@ -107,17 +166,43 @@ def _beyond(got: list[list[Any]], want: list[list[Any]], disturbed: list[list[li
     return ""
 
 
-def _disturbed(module: torch.fx.GraphModule, calls: Calls, seed: int) -> list[list[Any]]:
-    generator = torch.Generator().manual_seed(seed)
-    run = _Disturbed(copy.deepcopy(module), generator)
-    with torch.no_grad():
-        return [[_copied(leaf) for leaf in tree_leaves(run.run(*_copies(call)))] for call in calls]
+def energies(got: Results, want: Results, disturbed: list[Results]) -> Iterator[tuple[int, int, float, float, float]]:
+    """Of each call and result: what it differs by from the mean of all calls, its error, and the largest of the noise.
+
+    Each is the sum of the squares of all numbers.
+    """
+    for number, (ours, theirs) in enumerate(zip(got, want, strict=True)):
+        for place, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            if isinstance(b, torch.Tensor) and b.numel():
+                mean = torch.cat([row[place].double().flatten() for row in want]).mean()
+                noise = [_energy(run[number][place], b) for run in disturbed]
+                largest = math.nan if any(map(math.isnan, noise)) else max(noise, default=0.0)
+                yield number, place, _energy(b, mean), _energy(a, b), largest
+
+
+def _energy(a: torch.Tensor, b: torch.Tensor) -> float:
+    return (a.double() - b.double()).square().sum().item()
+
+
+def _gross(got: Results, want: Results, disturbed: list[Results]) -> str:
+    """Where little of a result is right, and the noise of disturbed runs is no reason."""
+    for number, place, signal, error, noise in energies(got, want, disturbed):
+        if signal > _CLEAR * noise and not error <= signal / _GROSS:  # an error may be NaN
+            return (
+                f"call {number}, result {place}: signal to noise is {_decibels(signal, error)} against float, where "
+                f"noise of a few steps leaves {_decibels(signal, noise)}"
+            )
+    return ""
+
+
+def _decibels(signal: float, noise: float) -> str:
+    return f"{10 * (math.log10(signal) - math.log10(max(noise, 1e-300))):.1f} dB"
 
 
 class _Disturbed(torch.fx.Interpreter):
-    def __init__(self, module: torch.fx.GraphModule, generator: torch.Generator) -> None:
+    def __init__(self, module: torch.fx.GraphModule, seed: int) -> None:
         super().__init__(module)
-        self.generator = generator
+        self.generator = torch.Generator().manual_seed(seed)
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         result = super().call_function(target, args, kwargs)
@@ -142,9 +227,72 @@ class _Disturbed(torch.fx.Interpreter):
         if not tensor.is_floating_point():
             return tensor
         exact, ulps = tensor.double(), _ULPS[tensor.dtype]
-        noise = torch.rand(tensor.shape, generator=self.generator, dtype=torch.float64) * 2 - 1
         largest = exact.abs().nan_to_num(0.0, 0.0).max() if tensor.numel() else 0.0
-        return (exact + noise * ulps * (exact.abs() + of_all * largest)).to(tensor.dtype)
+        return (exact + self._noise(tensor) * ulps * (exact.abs() + of_all * largest)).to(tensor.dtype)
+
+    def _noise(self, tensor: torch.Tensor) -> torch.Tensor:
+        return torch.rand(tensor.shape, generator=self.generator, dtype=torch.float64) * 2 - 1
+
+
+class _Stepped(_Disturbed):
+    """A float module, of which weights, inputs and what operators give have noise of a scheme's steps.
+
+    Args:
+        step: a step as a part of the largest number; 0 for a run that notes these.
+        ranges: the largest number of what a node gives in all calls.
+    """
+
+    def __init__(self, module: torch.fx.GraphModule, seed: int, step: float, ranges: dict[str, float]) -> None:
+        super().__init__(module, seed)
+        self.step, self.ranges = step, ranges
+        self.name, self.least = "", 0.0
+        for tensor in (*module.parameters(), *module.buffers()):
+            if step:
+                tensor.data.copy_(self._moved_by(tensor.data, _STEPS["int8"] * _largest(tensor)))
+
+    def run_node(self, n: torch.fx.Node) -> Any:
+        self.name, self.least = n.name, 0.0
+        result = super().run_node(n)
+        return self._rounded(result) if n.op == "placeholder" else result
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        before = tree_map_only(torch.Tensor, torch.Tensor.clone, args)
+        known = {_place(leaf) for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)}
+        if self.step and _SQUARES.search(str(target)):
+            args = tree_map_only(torch.Tensor, lambda tensor: self._moved_by(tensor, _ROOT * _largest(tensor)), args)
+        result = torch.fx.Interpreter.call_function(self, target, args, kwargs)
+        if not isinstance(target, (OpOverload, HigherOrderOperator)):
+            return result
+        if not _computes(result, before):  # then it has the scale of its operands
+            self.least = max((_largest(t) for t in tree_leaves(before) if isinstance(t, torch.Tensor)), default=0.0)
+        writes = isinstance(target, OpOverload) and target._schema.is_mutable
+
+        def rounded(tensor: torch.Tensor) -> torch.Tensor:
+            if _place(tensor) not in known:
+                return self._rounded(tensor)
+            return tensor.copy_(self._rounded(tensor)) if writes else tensor  # a view
+
+        return tree_map_only(torch.Tensor, rounded, result)
+
+    def _rounded(self, tensor: torch.Tensor) -> torch.Tensor:
+        reach = self.ranges[self.name] = max(self.ranges.get(self.name, 0.0), self.least, _largest(tensor))
+        return self._moved_by(tensor, self.step * reach)
+
+    def _moved_by(self, tensor: torch.Tensor, step: float) -> torch.Tensor:
+        """A tensor with noise of some such steps, if it is real."""
+        if not step or not tensor.is_floating_point():
+            return tensor
+        return (tensor + self._noise(tensor) * _NOISE * step).to(tensor.dtype)
+
+
+def _place(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _largest(tensor: torch.Tensor) -> float:
+    """The largest magnitude of real numbers that are no infinities and stand for none."""
+    numbers = tensor[tensor.isfinite() & (tensor > _MASK)]
+    return numbers.abs().max().item() if tensor.is_floating_point() and numbers.numel() else 0.0
 
 
 def _computes(result: Any, args: Any) -> bool:

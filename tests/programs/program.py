@@ -153,10 +153,10 @@ class Program:
             made += f'quantizer.set_module_name("{name}", {CONFIGS.get(scheme)})\n'
         made += "samples = [example, inputs(), inputs()]\n"
         if way.flow == "lower":
-            made += "model = quantize_program(program, quantizer, samples).converted\n"
+            made += "model = converted = quantize_program(program, quantizer, samples).converted\n"
         else:
             made += "prepared = prepare_pt2e(program.module(), quantizer)\n[prepared(*sample) for sample in samples]\n"
-            made += "model = convert_pt2e(prepared)\n"
+            made += "model = converted = convert_pt2e(prepared)\n"
         made += self.export().rpartition("\n")[2]
         if self.integers:
             made += "\nfrom arm_tosa_core.aten.integer_edges import with_integer_edges\n"
@@ -164,6 +164,10 @@ class Program:
             made += "\nprogram, edges = with_integer_edges(program)\nmodel = program.module()\n"
             made += "example, inputs = program.example_inputs[0], integer_inputs(inputs, edges)"
         return made
+
+    def schemes_of(self, way: Way) -> list[str]:
+        """The schemes that make integers of the module or a part of it."""
+        return sorted({scheme for scheme in (way.scheme, *dict(self.schemes).values()) if scheme in CONFIGS})
 
     def lowered(self, way: Way) -> str:
         """The program of ExecuTorch, or the edge program where that is what can be run."""

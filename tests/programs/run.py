@@ -171,7 +171,12 @@ def attempt(program: Program, way: Way, tell: Callable[[str], None]) -> Outcome:
                         return ended(REFUSED, refusal)
                 if stage == "lower":
                     reference = without_transforms(copy.deepcopy(scope["program"])).module()
+                if stage == "quantize":
+                    program_of_floats = scope["program"]
+                    floats = without_transforms(copy.deepcopy(program_of_floats)).module()
                 exec(compile(text, f"<{stage}>", "exec"), scope)
+                if stage == "quantize" and (said := _misquantized(scope, floats, program_of_floats, program, way)):
+                    return ended(FAULT, f"quantized: {said}")
         calls = _calls(program, scope)
         stage = "run"
         tell(stage)
@@ -200,6 +205,22 @@ def _stock_is_wrong(scope: dict[str, Any], reference: Any, calls: list[Any]) -> 
         return bool(judge.wrong(_executed(method, calls), reference, calls))
     except Exception:
         return True
+
+
+def _misquantized(scope: dict[str, Any], floats: Any, calibrated: Any, program: Program, way: Way) -> str:
+    """What is wrong with the quantized module's results of the samples, in comparison with the float module's.
+
+    Args:
+        calibrated: the float program, whose buffers PT2E's own steps write in calibration.
+    """
+    if "converted" not in scope:
+        return ""
+    quantized = copy.deepcopy(scope["converted"])
+    own, written = dict(quantized.named_buffers()), dict(calibrated.module().named_buffers())
+    for name, start in floats.named_buffers():
+        if name in own and not torch.equal(start, written[name]):
+            own[name].copy_(start)
+    return judge.misquantized(quantized, floats, scope["samples"], program.schemes_of(way))
 
 
 def _executed(method: Any, calls: list[Any]) -> list[list[Any]]:

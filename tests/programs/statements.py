@@ -7,7 +7,7 @@ so that rows say nothing of when they apply: what PyTorch refuses is drawn again
 Holes: ``{x}``, ``{y}``, ``{same}``: float tensors, the first of any shape (``{x34}``: of rank 3 or 4), the third of
 the first one's; ``{n}``, ``{m}``: integers, booleans; ``{d}``: an axis of the first; ``{B}``, ``{C}``, ``{L}``: its
 size along the first, the second and the last axis; ``{a|b}``: one of these; ``{c}``: a number; ``{param(4, L)}``,
-``{buffer(L)}``: of this shape.
+``{buffer(L)}``: of this shape; ``{counter}``: a buffer of one integer.
 """
 
 from __future__ import annotations
@@ -92,6 +92,8 @@ ARITHMETIC = (
     Row("{out} = {x}.clone(); {out}.add_({c}).mul_({2|0.5})", weight=0.5),
     Row("{out} = {x}.clone(); {out}[..., {0|-1}] = {c}", weight=0.7),
     Row("{out} = {x}.clone(); {out}[{0|-1}] = {out}[0] * 2", weight=0.5),
+    Row("{out} = torch.zeros({x}.shape); {out}[{0|-1}] = {x}[0]; {out}.add_({same})", weight=0.5),
+    Row("{out} = {x}.new_zeros({x}.shape[-1]); {out}[{1:|:1|-1}] = {c}; {out}.add_({x}.flatten(0, -2).sum(0))"),
 )
 
 REDUCTIONS = (
@@ -208,6 +210,9 @@ LAYERS = (
     Row("{out}, {out2} = {mod}({x3})", "nn.{GRU|RNN}({L}, {3|4})", 0.4),
     Row("F.scaled_dot_product_attention({x34}, {same}, {same}, is_causal={True|False})", weight=0.8),
     Row("{mod}({n})", "nn.Embedding(16, {4|6})", 1),
+    Row("({x} + (1 - ({y} > {c}).float()) * {-1e4|-1e9}).softmax(-1)"),
+    Row("{x}.masked_fill({y} > {c}, {-1e4|-1e9}).softmax(-1)"),
+    Row("({x} @ {x}.transpose(-1, -2) + torch.full([{x}.shape[-2]] * 2, -1e4).triu(1)).softmax(-1) @ {x}", weight=0.7),
     Row("{x} @ {x}.transpose(-1, -2)", weight=1.5),
     Row("{x}.transpose(-1, -2) @ {same}"),
     Row("torch.einsum('b...,c...->bc', {x}, {same})", weight=0.5),
@@ -237,6 +242,18 @@ PARAMETERS = (
     Row("{out} = {x} + {buffer(L)}; {buffer(L)}.copy_({x}.flatten(0, -2).mean(0) * 0.5)", weight=0.7),
     Row("{buffer(1)}.add_(1); {out} = {x} * {buffer(1)}", weight=0.7),
     Row("{out} = torch.cat([{buffer(2)}, {x}.flatten()[:2]]); {buffer(2)}.copy_({out}[-2:])", weight=0.7),
+    Row(
+        "{out} = torch.zeros({L}); {out}[{1:|:1|-1}] = {c}; {out}.add_({buffer(L)}); "
+        "{buffer(L)}.copy_({x}.flatten(0, -2)[0])"
+    ),
+    Row("{counter}.add_({1|3}); {out} = {x} {*|+} {counter}", weight=0.7),
+    Row("{out} = {counter} + 1; {counter}.add_(1)", weight=0.5),
+    Row("{counter}.add_(1); {out} = torch.where({counter} % 2 == 0, {x}, {c})", weight=0.5),
+    Row(
+        "{buffer(3, L)}.index_copy_(0, ({counter} % 3).reshape(1), {x}.flatten(0, -2)[:1]); {counter}.add_(1); "
+        "{out} = {buffer(3, L)} + {c}",
+        weight=0.7,
+    ),
     Row("{buffer(3, 4)}[{0|-1}] = {x}.flatten()[:4]; {out} = {buffer(3, 4)} + {c}", weight=0.5),
 )
 
