@@ -235,7 +235,7 @@ class _Disturbed(torch.fx.Interpreter):
 
 
 class _Stepped(_Disturbed):
-    """A float module, of which weights, inputs and what operators give have noise of a scheme's steps.
+    """A float module, whose weights, inputs and operators' results have noise of a scheme's steps.
 
     Args:
         step: a step as a part of the largest number; 0 for a run that notes these.
@@ -275,8 +275,9 @@ class _Stepped(_Disturbed):
         return tree_map_only(torch.Tensor, rounded, result)
 
     def _rounded(self, tensor: torch.Tensor) -> torch.Tensor:
-        reach = self.ranges[self.name] = max(self.ranges.get(self.name, 0.0), self.least, _largest(tensor))
-        return self._moved_by(tensor, self.step * reach)
+        if not self.step:
+            self.ranges[self.name] = max(self.ranges.get(self.name, 0.0), self.least, _largest(tensor))
+        return self._moved_by(tensor, self.step * self.ranges[self.name])
 
     def _moved_by(self, tensor: torch.Tensor, step: float) -> torch.Tensor:
         """A tensor with noise of some such steps, if it is real."""
