@@ -93,6 +93,9 @@ ARITHMETIC = (
     Row("{out} = {x}.clone(); {out}[..., {0|-1}] = {c}", weight=0.7),
     Row("{out} = {x}.clone(); {out}[{0|-1}] = {out}[0] * 2", weight=0.5),
     Row("{out} = torch.zeros({x}.shape); {out}[{0|-1}] = {x}[0]; {out}.add_({same})", weight=0.5),
+    Row("{out} = torch.{zeros|ones}_like({x}).add_({same})", weight=0.5),
+    Row("{out} = torch.zeros({x}.shape).masked_fill_({x} > {c}, {c}); {out} = {out} + {same}", weight=0.5),
+    Row("{out} = {x}.new_ones({x}.shape); {out}[{x} > {c}] = {c}; {out} = {out} * {same}", weight=0.5),
     Row("{out} = {x}.new_zeros({x}.shape[-1]); {out}[{1:|:1|-1}] = {c}; {out}.add_({x}.flatten(0, -2).sum(0))"),
 )
 
