@@ -216,11 +216,13 @@ class _Annotator:
         made_by = None if spec is None else getattr(spec.observer_or_fake_quant_ctr, "p", None)
         if spec is None or made_by is None or made_by.func not in (MaskedHistogramObserver, MaskedFakeQuantize):
             return spec
-        own, softmax = dict(made_by.keywords), told_apart(node, self.rules)
-        if softmax is not None:
-            own |= {"row": (softmax.axis, softmax.depth), "mask": softmax.mask}
+        own = dict(made_by.keywords)
+        if (row := told_apart(node, self.rules)) is not None:
+            own["row"] = row
         if made_by.func is MaskedHistogramObserver:
             own |= self._known_of_range(node, spec, made_by.keywords)
+        elif any(self.rules.traits_of(user).pole for user in node.users):
+            own["pole"] = True
         if own == made_by.keywords:
             return spec
         return replace(spec, observer_or_fake_quant_ctr=made_by.func.with_args(**own))

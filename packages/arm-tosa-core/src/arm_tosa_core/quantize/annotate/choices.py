@@ -14,9 +14,13 @@ from ...lowering.exported_program import attribute, is_constant
 from ...lowering.rule_set import RuleSet
 from .node_roles import origin
 
-_BY_TENSORS = torch.ops.aten.where.self
-#: The same choice with a number in the place of an argument.
-_BY_NUMBER = {1: torch.ops.aten.where.ScalarSelf, 2: torch.ops.aten.where.ScalarOther}
+_ATEN = torch.ops.aten
+#: Choices of two tensors, with an argument of each, and the same choices with a number in its place.
+_BY_NUMBER = (
+    (_ATEN.where.self, 1, _ATEN.where.ScalarSelf),
+    (_ATEN.where.self, 2, _ATEN.where.ScalarOther),
+    (_ATEN.masked_fill.Tensor, 2, _ATEN.masked_fill.Scalar),
+)
 
 
 @dataclass(frozen=True)
@@ -40,17 +44,22 @@ def choice_of(node: Node, rules: RuleSet) -> Choice | None:
     return None
 
 
-def choose_number(node: Node, rules: RuleSet) -> None:
-    """Writes the number that a constant holds again and again in its place: as a number it has no scale to share."""
-    if aten_overload(node.target) is not _BY_TENSORS:
-        return
+def choose_number(node: Node, rules: RuleSet, is_trained: bool) -> None:
+    """Writes the number that a constant holds again and again in its place: as a number it has no scale to share.
+
+    Args:
+        is_trained: parameters will have other numbers.
+    """
     operands: list[Any] = list(node.args)
-    for place, target in _BY_NUMBER.items():
+    for by_tensors, place, by_number in _BY_NUMBER:
+        if aten_overload(node.target) is not by_tensors:
+            continue
         constant = origin(operands[place], rules)
         shapes = [operand.meta["val"].shape for operand in (*operands[:place], *operands[place + 1 :])]
         if not is_constant(constant) or np.broadcast_shapes(*shapes) != node.meta["val"].shape:
             continue
         data = attribute(constant)
-        if data.numel() and bool((data == data.flatten()[0]).all()):
-            node.target, node.args = target, (*operands[:place], data.flatten()[0].item(), *operands[place + 1 :])
+        learns = is_trained and isinstance(data, torch.nn.Parameter)
+        if not learns and data.numel() and bool((data == data.flatten()[0]).all()):
+            node.target, node.args = by_number, (*operands[:place], data.flatten()[0].item(), *operands[place + 1 :])
             return

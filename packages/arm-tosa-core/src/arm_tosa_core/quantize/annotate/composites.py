@@ -262,7 +262,8 @@ def decompose(
         if rule is not None and rule.traits.domain is not None:
             _keep_within(module, rules, node, rule.traits.domain)
         if rule is not None and rule.traits.chooses is not None:
-            choose_number(node, rules)
+            scheme = facts(node).scheme
+            choose_number(node, rules, isinstance(scheme, QuantizationConfig) and scheme.is_qat)
         if rule is not None and rule.traits.promotes:
             _as_reals(module, rules, node, factor=rule.traits.arithmetic == "mul")
         function = linear_layer(node) or (_traced(node) if rule is None else _decomposition(rule, node))

@@ -15,6 +15,8 @@ from ...lowering.rule import Q, Rule
 from ...lowering.rule_set import RuleSet
 from ...lowering.traits import Moves
 
+#: Such a factor makes masks of ones and zeros, which must not be a part of a step off.
+_MASKS = 1000.0
 #: Policies whose result is an int32 accumulator, so that a clamp or a change of scale that follows is free.
 ACCUMULATES = frozenset({Q.CONV, Q.NORM, Q.ARITHMETIC, Q.ACCUMULATE, Q.PRODUCT})
 
@@ -114,9 +116,9 @@ def training_norm(node: Node, rules: RuleSet) -> Node | None:
 
 
 def _is_scale(node: Node) -> bool:
-    """A product with, or a quotient by, a positive number."""
+    """A product with, or a quotient by, a positive number; what makes masks of zeros and ones reads them rounded."""
     other: Any = node.args[1] if len(node.args) > 1 else None
     if isinstance(other, Node) and is_constant(other):
         value = attribute(other)
         other = float(value) if value.numel() == 1 else None
-    return isinstance(other, (int, float)) and other > 0
+    return isinstance(other, (int, float)) and 0 < other < _MASKS

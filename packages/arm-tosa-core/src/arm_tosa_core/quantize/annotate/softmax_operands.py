@@ -1,9 +1,9 @@
-"""What a softmax tells apart of a tensor that nothing else reads: masks, which are far below, need no range."""
+"""What a softmax tells apart of a tensor that it reads: masks, which are far below, need no range."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,63 +11,69 @@ from torch.fx import Node
 
 from ...lowering.rule_set import RuleSet
 from ...lowering.traits import Moves
+from ..schemes.observers import Row
 from .choices import choice_of
 from .node_roles import float_inputs
 from .value_bounds import clamped_to
 
 
-@dataclass(frozen=True)
-class ToldApart:
-    """How much of a tensor a softmax tells apart.
-
-    Args:
-        axis: of the softmax, counted from the end.
-        depth: numbers that are farther below the largest along the axis count as one.
-        mask: the number that stands where nothing counts, which calibration may not have shown; None if there is none.
-    """
-
-    axis: int
-    depth: float
-    mask: float | None = None
+def told_apart(node: Node, rules: RuleSet) -> Row | None:
+    """What is told apart of a node that a softmax reads, perhaps with numbers in places, or scaled; None: it is all."""
+    if len(node.users) == 1:
+        return _by_reader(node, next(iter(node.users)), rules)
+    if (row := _by_softmaxes(node, rules)) is not None:
+        return row
+    rows = [row for user in node.users if (row := _by_reader(node, user, rules)) is not None and row.masks]
+    masks = tuple(sorted({mask for row in rows for mask in row.masks}))
+    return Row(None, max(row.depth for row in rows), masks) if rows else None
 
 
-def told_apart(node: Node, rules: RuleSet) -> ToldApart | None:
-    """What is told apart of a node that only a softmax reads, perhaps with a number in places; None: it is all."""
-    if len(node.users) != 1:
-        return _by_softmax(node, rules)
-    (user,) = node.users
-    if not _has_rows_of(node, user) or (found := told_apart(user, rules)) is None or found.axis != -1:
+def _by_reader(node: Node, user: Node, rules: RuleSet) -> Row | None:
+    """What one reader leaves told apart; the last axis alone stays what it is in views."""
+    shapes: list[Any] = [getattr(n.meta.get("val"), "shape", ()) for n in (node, user)]
+    same = all(len(shape) for shape in shapes) and shapes[0][-1] == shapes[1][-1] and float_inputs(user) == [node]
+    if not same or (row := told_apart(user, rules)) is None or row.axis not in (-1, None):
         return None
     if rules.traits_of(user).moves >= Moves.IN_ORDER:
-        return found
-    if (choice := choice_of(user, rules)) is None or choice.tensor is not node:
+        return row
+    if (factor := _factor(node, user)) is not None:
+        return replace(row, depth=row.depth / factor, masks=tuple(mask / factor for mask in row.masks))
+    choice = choice_of(user, rules)
+    if choice is None or choice.tensor is not node or math.isnan(choice.number):
         return None
-    return replace(found, mask=choice.number if found.mask is None else min(choice.number, found.mask))
+    return replace(row, masks=(*row.masks, choice.number))
 
 
-def _has_rows_of(node: Node, user: Node) -> bool:
-    shapes: list[Any] = [getattr(n.meta.get("val"), "shape", ()) for n in (node, user)]
-    return all(len(shape) for shape in shapes) and shapes[0][-1] == shapes[1][-1] and float_inputs(user) == [node]
-
-
-def _by_softmax(node: Node, rules: RuleSet) -> ToldApart | None:
-    """Where a node's readers are its largest numbers along an axis, and differences from them, clamped below."""
-    readers: list[Any] = list(node.users)
-    for largest in readers:
-        if largest.target is torch.ops.aten.amax.default and largest.args[2:] == (True,) and len(largest.args[1]) == 1:
-            differences = [reader for reader in readers if reader is not largest]
-            depth = max((_depth(difference, node, largest, rules) for difference in differences), default=math.inf)
-            axis, rank = largest.args[1][0], len(node.meta["val"].shape)
-            return ToldApart(axis - rank if axis >= 0 else axis, depth) if depth < math.inf else None
+def _factor(node: Node, user: Node) -> float | None:
+    """The positive number that a reader multiplies by, such as a temperature."""
+    match user.args:
+        case (Node() as operand, int() | float() as number) if operand is node and 0 < number < math.inf:
+            if user.target is torch.ops.aten.mul.Tensor:
+                return number
+            if user.target is torch.ops.aten.div.Tensor:
+                return 1 / number
     return None
 
 
-def _depth(difference: Any, node: Node, largest: Node, rules: RuleSet) -> float:
+def _by_softmaxes(node: Node, rules: RuleSet) -> Row | None:
+    """Where a node's readers are its largest numbers along an axis, and clamped differences from them, for exp."""
+    readers: list[Any] = list(node.users)
+    largest = [user for user in readers if user.target is torch.ops.aten.amax.default and user.args[2:] == (True,)]
+    axes = {axis for user in largest for axis in user.args[1]}
+    if len(axes) != 1:
+        return None
+    depth = max((_depth(user, node, largest, rules) for user in readers if user not in largest), default=math.inf)
+    (axis,), rank = axes, len(node.meta["val"].shape)
+    return Row(axis - rank if axis >= 0 else axis, depth) if depth < math.inf else None
+
+
+def _depth(difference: Any, node: Node, largest: list[Any], rules: RuleSet) -> float:
     """How far below its largest number a difference is read; infinite where it is all, or no such difference."""
     if rules.traits_of(difference).arithmetic != "sub" or len(difference.args) != 2 or difference.args[0] is not node:
         return math.inf
     other = difference.args[1]
-    if isinstance(other, Node) and rules.traits_of(other).bounds is not None:  # infinities become numbers
-        other = other.args[0]
-    lows = [clamped_to(reader, rules)[0] for reader in difference.users]
-    return -min(lows) if other is largest and lows else math.inf
+    if isinstance(other, Node) and clamped_to(other, rules)[1] == math.inf and other not in largest:
+        other = other.args[0]  # a clamp that makes infinities numbers
+    clamps = list(difference.users)
+    exp = all(reader.target is torch.ops.aten.exp.default for clamp in clamps for reader in clamp.users)
+    return -min(clamped_to(clamp, rules)[0] for clamp in clamps) if exp and clamps and other in largest else math.inf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch.fx import Graph, Node
 
 from ...lowering.exported_program import is_constant
@@ -52,7 +53,10 @@ def bounds_of(node: Node, rules: RuleSet) -> Bounds | None:
 def _made_between(node: Node, rules: RuleSet) -> Bounds:
     if (known := facts(node).bounds) is not None:
         return known
-    reach = rules.traits_of(node).reach
+    traits = rules.traits_of(node)
+    if traits.casts and any(n.meta["val"].dtype == torch.bool for n in node.all_input_nodes[:1]):
+        return 0.0, 1.0
+    reach = traits.reach
     return clamped_to(node, rules) if reach is None else reach
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -13,8 +14,9 @@ from ...support.errors import UsageError
 
 #: How far beyond the other numbers a mask lies for a quantized model: exp(-8) is less than a step of 8 bits.
 _MARGIN = 8.0
-#: How far beyond zeros: what a mask of nothing else is added to may lie far apart, and 0 needs no fine steps.
-_FROM_ZERO = 1024.0
+#: How far beyond zeros, and beyond zeros and ones: what a mask is added to may lie far apart, and these need no fine
+#: steps.
+_FROM_ZEROS, _FROM_ONES = 1024.0, 64.0
 #: How far below the largest number of a row a softmax of 8 bits tells numbers apart: of exp(-9.5), 50 are no step.
 _FAINT = 9.5
 
@@ -38,30 +40,49 @@ _OF_ZEROS = 2**-8
 _TRIED, _LEAST = 96, 0.05
 
 
-#: Where a softmax reads a tensor: its axis, counted from the end, and how far below the largest along it numbers are
-#: told apart: what is farther counts as no farther.
-Row = tuple[int, float]
+@dataclass(frozen=True)
+class Row:
+    """How much of a tensor a softmax tells apart that reads it.
 
-
-def told_apart_in(row: Row | None, steps: int) -> Row | None:
-    """What is told apart where there are so many steps."""
-    return row if row is None or steps > _BYTE else (row[0], min(row[1], _FAINT))
-
-
-def without_masks(x: torch.Tensor, row: Row | None) -> torch.Tensor:
-    """A tensor as its range has to be: numbers that are masked lie not far beyond the others.
-
-    Gradients go to the others only.
+    Args:
+        axis: of the softmax, counted from the end; None where something else reads the tensor too.
+        depth: numbers that are farther below the largest along the axis count as one.
+        masks: numbers that stand where nothing counts, which calibration may not have shown.
     """
-    if row is not None:
-        others = torch.where(unbounded(x), -math.inf, x.detach())
-        x = torch.maximum(x, others.amax(row[0], keepdim=True) - row[1])
+
+    axis: int | None
+    depth: float
+    masks: tuple[float, ...] = ()
+
+    def of_steps(self, steps: int) -> Row:
+        """What is told apart by a softmax that has so many steps."""
+        return self if steps > _BYTE else replace(self, depth=min(self.depth, _FAINT))
+
+    def bounded(self, x: torch.Tensor) -> torch.Tensor:
+        """A tensor without numbers that are farther below than is told apart: of one with other readers, masks alone.
+
+        Gradients go to the numbers that stay.
+        """
+        masked = unbounded(x) | torch.isin(x.detach(), x.new_tensor(self.masks))
+        others = torch.where(masked, -math.inf, x.detach())
+        top = others.max().clamp(min=torch.finfo(x.dtype).min)
+        if self.axis is None:
+            return torch.where(masked & (x < top - self.depth), top - self.depth, x)
+        largest = others.amax(self.axis, keepdim=True)
+        return torch.maximum(x, torch.where(largest.isinf(), top, largest) - self.depth)
+
+    def floor(self, top: float) -> float:
+        """What the range has to reach down to where masks may come and ``top`` is the largest number."""
+        return max(top - self.depth, min(self.masks)) if self.masks else math.inf
+
+
+def without_masks(x: torch.Tensor, margin: float = _MARGIN) -> torch.Tensor:
+    """A tensor as its range has to be: numbers that mean "infinite" lie a margin beyond the others."""
     masked = unbounded(x)
     if not masked.any():
         return x
     others = x.detach()[~masked]
     low, high = (others.min(), others.max()) if others.numel() else (x.new_zeros(()), x.new_zeros(()))
-    margin = _MARGIN if others.any() else _FROM_ZERO
     return torch.where(masked, torch.where(x.detach() > 0, high + margin, low - margin), x)
 
 
@@ -78,9 +99,27 @@ class MaskedHistogramObserver(RangeObserver):
 
     Args:
         bounds: which the numbers do not exceed, such as those of a clamp. The range is not widened beyond.
-        row: where a softmax reads the tensor.
-        mask: the number at places that do not count for the softmax. The range has room for it.
+        row: how much of the tensor a softmax tells apart that reads it.
     """
+
+    def __init__(
+        self,
+        *,
+        bounds: tuple[float, float] = (-math.inf, math.inf),
+        row: Row | None = None,
+        **arguments: Any,
+    ) -> None:
+        super().__init__(**arguments)
+        self._bounds = bounds
+        self._row = row and row.of_steps(self.quant_max - self.quant_min)
+        #: How far numbers that mean "infinite" lie beyond all others that were seen.
+        self._reach = _FROM_ZEROS
+        #: The signs of these numbers.
+        self._masks: set[float] = set()
+        self._count = self._zeros = 0
+        #: How many independent numbers a sample has that reaches so far and has so many numbers beyond a quarter of it.
+        #: Views of one tensor, which share an observer, are one sample by that.
+        self._samples: dict[tuple[float, int], float] = {}
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Observes; returns ``x`` as it is.
@@ -95,7 +134,14 @@ class MaskedHistogramObserver(RangeObserver):
                 f"calibration: {int(torch.isnan(x).sum())} of the {x.numel()} numbers of a tensor of shape "
                 f"{list(x.shape)} are NaN: look for NaN in the calibration data, and for what makes it in the model"
             )
-        seen = without_masks(x.detach(), self._row)
+        numbers = x.detach() if self._row is None else self._row.bounded(x.detach())
+        seen = without_masks(numbers)
+        if self._reach > _MARGIN:
+            masked = unbounded(numbers)
+            others = numbers[~masked]
+            self._masks |= set(numbers[masked].sign().tolist())
+            far = _FROM_ZEROS if not others.any() else _FROM_ONES if ((others == 0) | (others == 1)).all() else _MARGIN
+            self._reach = min(self._reach, far)
         self._zeros += int((seen == 0).sum())
         self._count += seen.numel()
         reach = float(seen.abs().max())
@@ -103,22 +149,6 @@ class MaskedHistogramObserver(RangeObserver):
         self._samples[sample] = min(_independent(seen), self._samples.get(sample, math.inf))
         super().forward(seen)
         return x
-
-    def __init__(
-        self,
-        *,
-        bounds: tuple[float, float] = (-math.inf, math.inf),
-        row: Row | None = None,
-        mask: float | None = None,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(**arguments)
-        self._bounds, self._mask = bounds, mask
-        self._row = told_apart_in(row, self.quant_max - self.quant_min)
-        self._count = self._zeros = 0
-        #: How many independent numbers a sample has that reaches so far and has so many numbers beyond a quarter of it.
-        #: Views of one tensor, which share an observer, are one sample by that.
-        self._samples: dict[tuple[float, int], float] = {}
 
     @property
     def zeros(self) -> int:
@@ -167,8 +197,10 @@ class MaskedHistogramObserver(RangeObserver):
             max(min(low * margin, -beyond), min(least, low)),
             min(max(high * margin, beyond), max(greatest, high)),
         )
-        if self._mask is not None and self._row is not None:
-            low = min(low, max(float(self.max_val) - self._row[1], self._mask))
+        if self._row is not None:
+            low = min(low, self._row.floor(float(self.max_val)))
+        if self._reach > _MARGIN:
+            low, high = -self._reach if -1 in self._masks else low, self._reach if 1 in self._masks else high
         if self._count == 1:
             scale = max(-low, high) / self.quant_max if symmetric else (high - low) / (self.quant_max - self.quant_min)
             exact = _dividing(abs(float(self.max_val)), scale) / scale
