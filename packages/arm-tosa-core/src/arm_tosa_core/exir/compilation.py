@@ -13,6 +13,7 @@ from ..aten.cpu_layout import layout
 from ..aten.decompose import decompose
 from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits, without_unread
 from ..aten.integer_remainders import without_remainders
+from ..aten.typed_numbers import with_typed_numbers
 from ..aten.uninitialized import is_uninitialized, with_zeros
 from ..compat.executorch import default_decompositions
 from ..compat.torch import OpOverload, is_composite
@@ -167,7 +168,8 @@ class Compilation:
         """Decomposes operators that stay outside and that the target does not take everywhere.
 
         ExecuTorch decomposes operators that the partitioner does not ask it to keep, and shows it the parts: so do we,
-        but only if there are any. The CPU is given remainders of integers that it computes right.
+        but only if there are any. The CPU is given remainders of integers that it computes right, and numbers of
+        the type that it computes in.
         """
         outside = {node.target for node in self.analysis.calls if _is_outside(node, self.analysis)}
         if self.decompose_rest and outside:
@@ -181,9 +183,10 @@ class Compilation:
                     self.program = with_zeros(self.program)
                 self._analyse(editable=False)
         mends = self.editable or self.decompose_rest
-        if mends and (mended := without_remainders(self.program, self.analysis.accepted)) is not None:
-            self.program = mended
-            self._analyse(editable=False)
+        for mended_by in (without_remainders, with_typed_numbers) if mends else ():
+            if (mended := mended_by(self.program, self.analysis.accepted)) is not None:
+                self.program = mended
+                self._analyse(editable=False)
 
     def _lay_out(self) -> None:
         """Gives who reads what crosses a delegate's edge the memory that it knows; what follows is lowered again then.

@@ -76,14 +76,14 @@ class Row:
         return max(top - self.depth, min(self.masks)) if self.masks else math.inf
 
 
-def without_masks(x: torch.Tensor, margin: float = _MARGIN) -> torch.Tensor:
+def without_masks(x: torch.Tensor) -> torch.Tensor:
     """A tensor as its range has to be: numbers that mean "infinite" lie a margin beyond the others."""
     masked = unbounded(x)
     if not masked.any():
         return x
     others = x.detach()[~masked]
     low, high = (others.min(), others.max()) if others.numel() else (x.new_zeros(()), x.new_zeros(()))
-    return torch.where(masked, torch.where(x.detach() > 0, high + margin, low - margin), x)
+    return torch.where(masked, torch.where(x.detach() > 0, high + _MARGIN, low - _MARGIN), x)
 
 
 class MaskedHistogramObserver(RangeObserver):
