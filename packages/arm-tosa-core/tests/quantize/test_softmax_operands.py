@@ -125,10 +125,22 @@ def _rows() -> tuple[torch.Tensor, ...]:
         lambda x: ((y := x * 1.5) - y.amax(-1, keepdim=True).clamp(max=0.0)).clamp(min=-8.0),
         lambda x: (((y := x * 1.5) - y.amax(-1, keepdim=True)).clamp(min=-30.0) / 16).exp(),
         lambda x: (y := x * 1.5).masked_fill(x > 9, -1e4).softmax(-1) + y,
+        lambda x: x.transpose(0, 1).masked_fill(x.T > 9, -1e4).softmax(-1) + x.T,
+        lambda x: x.masked_fill(x > 9, -1e4).softmax(-1) + x,
         lambda x: (y := (x * 0.5).masked_fill(x > 9, -1e4)).softmax(-1) + y.softmax(-1) * 2,
         lambda x: (x * 0.5).masked_fill((x > 9) | (torch.arange(4)[:, None] == 1), -1e4).softmax(-1),
     ],
-    ids=["clamped", "one tensor", "upper bound", "scaled exp", "read too", "two softmaxes", "a row of masks"],
+    ids=[
+        "clamped",
+        "one tensor",
+        "upper bound",
+        "scaled exp",
+        "read too",
+        "an input, transposed",
+        "an input",
+        "two softmaxes",
+        "a row of masks",
+    ],
 )
 def test_what_others_read_is_kept(function: Callable[..., torch.Tensor]) -> None:
     assert _noise(function, _rows) > 25

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -36,12 +37,14 @@ from .node_roles import (
     origin,
     training_norm,
 )
-from .scale_groups import refer_to_first
-from .softmax_operands import told_apart
+from .scale_groups import Place, refer_to_first
+from .softmax_operands import masked_by, told_apart
 from .value_bounds import bounds_of, find_signs
 from .wide_results import Wide, wide_results
 
 KEY = ANNOTATION
+#: Observers that are told what is known of a tensor.
+_TOLD = (MaskedHistogramObserver, MaskedFakeQuantize)
 
 
 def annotate(
@@ -76,7 +79,7 @@ def annotate(
         note(node, wide=why)
     unrounded = unrounded_sums(module, rules, config_of, computed, samples) if tables and samples else set()
     _Annotator(module, rules, config_of, computed, unrounded).run()
-    refer_to_first(module.graph)
+    refer_to_first(module.graph, partial(_without_masks, rules))
 
 
 def _mark_states(states: Mapping[Node, Node], rules: RuleSet) -> set[Node]:
@@ -214,7 +217,7 @@ class _Annotator:
     def _as_known(self, spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:
         """The spec of a tensor, its observer told what is known of the numbers before any is seen."""
         made_by = None if spec is None else getattr(spec.observer_or_fake_quant_ctr, "p", None)
-        if spec is None or made_by is None or made_by.func not in (MaskedHistogramObserver, MaskedFakeQuantize):
+        if spec is None or made_by is None or made_by.func not in _TOLD:
             return spec
         own = dict(made_by.keywords)
         if (row := told_apart(node, self.rules)) is not None:
@@ -271,6 +274,18 @@ class _Annotator:
         x, weight = node.args[:2]
         if isinstance(x, Node) and isinstance(weight, Node) and weight not in self.computed and x in self.computed:
             _mark(node, {x: config.input_activation, weight: _along(config.weight, node, rule.traits)}, None)
+
+
+def _without_masks(rules: RuleSet, spec: QuantizationSpecBase, places: Sequence[Place]) -> QuantizationSpecBase:
+    """The spec of a group, whose observer is told of the masks that any of its tensors has."""
+    made_by = getattr(getattr(spec, "observer_or_fake_quant_ctr", None), "p", None)
+    if made_by is None or made_by.func not in _TOLD or made_by.keywords.get("row") is not None:
+        return spec
+    row = masked_by(told_apart(place if isinstance(place, Node) else place[0], rules) for place in places)
+    if row is None:
+        return spec
+    told = made_by.func.with_args(**made_by.keywords, row=row)
+    return replace(cast(QuantizationSpec, spec), observer_or_fake_quant_ctr=told)
 
 
 def _reaches_pole(node: Node, rules: RuleSet) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from torch.fx import Graph, Node
 from torchao.quantization.pt2e.quantizer import QuantizationSpecBase, SharedQuantizationSpec
@@ -11,9 +11,10 @@ from ...compat.torchao import ANNOTATION, has_one_scale
 
 #: What is observed: the result of a node, or a tensor as a node reads it (the tensor, the reader).
 Place = Node | tuple[Node, Node]
+Leading = Callable[[QuantizationSpecBase, Sequence[Place]], QuantizationSpecBase]
 
 
-def refer_to_first(graph: Graph) -> None:
+def refer_to_first(graph: Graph, leading: Leading = lambda spec, places: spec) -> None:
     """Writes annotations anew, so that what shares a scale refers to the first place of its group, without circles.
 
     Places are in one group where a spec says so, and where PT2E finds it by itself: a result and its readers, if their
@@ -23,6 +24,7 @@ def refer_to_first(graph: Graph) -> None:
 
     Args:
         graph: annotated; groups in which no spec is shared stay as they are.
+        leading: gives the spec of a group, from that of its first place and all its places.
     """
     specs = _specs(graph)
     groups = _Groups(specs)
@@ -38,9 +40,13 @@ def refer_to_first(graph: Graph) -> None:
             if other in specs and has_one_scale(own[groups.first(place)], own[groups.first(other)]):
                 groups.join(place, other)
     sharing = {groups.first(place) for place, spec in specs.items() if isinstance(spec, SharedQuantizationSpec)}
+    members: dict[Place, list[Place]] = {first: [] for first in sharing}
     for place in specs:
         if (first := groups.first(place)) in sharing:
-            _annotate(place, own[first] if place == first else SharedQuantizationSpec(first))
+            members[first].append(place)
+    for first, places in members.items():
+        for place in places:
+            _annotate(place, leading(own[first], places) if place == first else SharedQuantizationSpec(first))
 
 
 class _Groups:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -23,25 +24,31 @@ def told_apart(node: Node, rules: RuleSet) -> Row | None:
         return _by_reader(node, next(iter(node.users)), rules)
     if (row := _by_softmaxes(node, rules)) is not None:
         return row
-    rows = [row for user in node.users if (row := _by_reader(node, user, rules)) is not None and row.masks]
-    masks = tuple(sorted({mask for row in rows for mask in row.masks}))
-    return Row(None, max(row.depth for row in rows), masks) if rows else None
+    return masked_by(_by_reader(node, user, rules) for user in node.users)
+
+
+def masked_by(rows: Iterable[Row | None]) -> Row | None:
+    """The masks of what is told apart of several tensors that have one scale, and other readers perhaps."""
+    masked = [row for row in rows if row is not None and row.masks]
+    masks = tuple(sorted({mask for row in masked for mask in row.masks}))
+    return Row(None, max(row.depth for row in masked), masks) if masked else None
 
 
 def _by_reader(node: Node, user: Node, rules: RuleSet) -> Row | None:
-    """What one reader leaves told apart; the last axis alone stays what it is in views."""
+    """What one reader leaves told apart; where it makes other rows, the masks are known and the axis is not."""
+    if float_inputs(user) != [node] or (row := told_apart(user, rules)) is None:
+        return None
     shapes: list[Any] = [getattr(n.meta.get("val"), "shape", ()) for n in (node, user)]
-    same = all(len(shape) for shape in shapes) and shapes[0][-1] == shapes[1][-1] and float_inputs(user) == [node]
-    if not same or (row := told_apart(user, rules)) is None or row.axis not in (-1, None):
+    moves, choice, factor = rules.traits_of(user).moves, choice_of(user, rules), _factor(node, user)
+    if moves == Moves.CHOSEN or row.axis != -1 or not all(map(len, shapes)) or shapes[0][-1] != shapes[1][-1]:
+        row = replace(row, axis=None)
+    if factor is not None:
+        row = replace(row, depth=row.depth / factor, masks=tuple(mask / factor for mask in row.masks))
+    elif choice is not None and choice.tensor is node and not math.isnan(choice.number):
+        row = replace(row, masks=(*row.masks, choice.number))
+    elif moves is Moves.NOT:
         return None
-    if rules.traits_of(user).moves >= Moves.IN_ORDER:
-        return row
-    if (factor := _factor(node, user)) is not None:
-        return replace(row, depth=row.depth / factor, masks=tuple(mask / factor for mask in row.masks))
-    choice = choice_of(user, rules)
-    if choice is None or choice.tensor is not node or math.isnan(choice.number):
-        return None
-    return replace(row, masks=(*row.masks, choice.number))
+    return row if row.axis is not None or row.masks else None
 
 
 def _factor(node: Node, user: Node) -> float | None:
