@@ -36,18 +36,17 @@ def masked_by(rows: Iterable[Row | None]) -> Row | None:
 
 def _by_reader(node: Node, user: Node, rules: RuleSet) -> Row | None:
     """What one reader leaves told apart; where it makes other rows, the masks are known and the axis is not."""
-    if float_inputs(user) != [node] or (row := told_apart(user, rules)) is None:
+    moves, choice, factor = rules.traits_of(user).moves, choice_of(user, rules), _factor(node, user)
+    chooses = choice is not None and choice.tensor is node and not math.isnan(choice.number)
+    if not (moves or chooses or factor) or float_inputs(user) != [node] or (row := told_apart(user, rules)) is None:
         return None
     shapes: list[Any] = [getattr(n.meta.get("val"), "shape", ()) for n in (node, user)]
-    moves, choice, factor = rules.traits_of(user).moves, choice_of(user, rules), _factor(node, user)
     if moves == Moves.CHOSEN or row.axis != -1 or not all(map(len, shapes)) or shapes[0][-1] != shapes[1][-1]:
         row = replace(row, axis=None)
     if factor is not None:
         row = replace(row, depth=row.depth / factor, masks=tuple(mask / factor for mask in row.masks))
-    elif choice is not None and choice.tensor is node and not math.isnan(choice.number):
+    elif choice is not None and chooses:
         row = replace(row, masks=(*row.masks, choice.number))
-    elif moves is Moves.NOT:
-        return None
     return row if row.axis is not None or row.masks else None
 
 
@@ -79,8 +78,9 @@ def _depth(difference: Any, node: Node, largest: list[Any], rules: RuleSet) -> f
     if rules.traits_of(difference).arithmetic != "sub" or len(difference.args) != 2 or difference.args[0] is not node:
         return math.inf
     other = difference.args[1]
-    if isinstance(other, Node) and clamped_to(other, rules)[1] == math.inf and other not in largest:
-        other = other.args[0]  # a clamp that makes infinities numbers
+    is_clamp = isinstance(other, Node) and rules.traits_of(other).bounds is not None
+    if is_clamp and clamped_to(other, rules)[1] == math.inf:
+        other = other.args[0]  # which makes infinities numbers
     clamps = list(difference.users)
     exp = all(reader.target is torch.ops.aten.exp.default for clamp in clamps for reader in clamp.users)
     return -min(clamped_to(clamp, rules)[0] for clamp in clamps) if exp and clamps and other in largest else math.inf
