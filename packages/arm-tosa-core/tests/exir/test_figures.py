@@ -53,3 +53,10 @@ def test_other_commands_than_the_compilers_are_timed() -> None:
 def test_a_graph_has_no_operators_of_a_model() -> None:
     found = Figures.of_graph(CompiledDelegate({"cycles": 10}), 7, 0.1)
     assert (found.delegated, found.on_cpu, found.delegates, found.cycles, found.file_bytes) == (None, None, 1, 10, 7)
+
+
+def test_controls_of_terminals_are_escaped() -> None:
+    """The cache may have somebody else's report."""
+    report = Report("ac\x7fme", 1, [ROW], [Row("mul", "aten.mul.Tensor", reason="no \x1b[31mkernel")])
+    assert [text for _, text in report._summary() if "\\x" in text] == ["ac\\x7fme", "no \\x1b[31mkernel"]
+    assert "\x1b" not in report._repr_html_()

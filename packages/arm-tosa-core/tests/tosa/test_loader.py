@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from tosa.TosaGraph import TosaGraph
 
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa import serializer
@@ -78,3 +79,15 @@ def test_regions_that_a_few_operators_share_are_read(shared: None) -> None:
     graph = load(serialize(nested(3, 2), SPEC))
     first, second = (op.attrs["body_graph"] for op in graph.ops if op.name == "WHILE_LOOP")
     assert first is not second and [op.name for op in first.ops] == ["ABS", "WHILE_LOOP", "WHILE_LOOP"]
+
+
+def test_an_operator_without_its_attributes_is_refused() -> None:
+    graph = Graph("main")
+    x = graph.input("x", (2, 3), DType.FP32)
+    graph.outputs = [graph.append("REDUCE_SUM", [x], {"axis": 1}).output]
+    content = bytearray(serialize(graph, SPEC))
+    region = TosaGraph.GetRootAs(content).Regions(0)
+    (op,) = (region.Blocks(0).Operators(i) for i in range(region.Blocks(0).OperatorsLength()))
+    content[op._tab.Pos + op._tab.Offset(6)] = 0  # the kind of its attributes
+    with pytest.raises(UsageError, match="REDUCE_SUM has no attributes"):
+        load(bytes(content))

@@ -16,6 +16,7 @@ from ..plugin.target import Target
 from ..support.durations import milliseconds
 from ..support.errors import Rejected
 from ..support.memory_size import kib
+from ..support.printable import printable
 from .compiled_delegate import CompiledDelegate
 from .figures import Figures, added_up
 
@@ -211,7 +212,7 @@ class Report:
         for row in self.rejected:
             kernel = f"; the ExecuTorch installed here has no kernel for it ({row.kernel})" if row.kernel else ""
             rows.append((f"{row.target} stays on the CPU", row.reason + kernel))
-        return rows
+        return [(printable(name), printable(text)) for name, text in rows]
 
     def __rich__(self) -> Table:
         table = Table(show_header=False)

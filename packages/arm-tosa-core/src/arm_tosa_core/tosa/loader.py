@@ -187,6 +187,8 @@ class _BlockReader:
 
     def attribute(self, op: Any, attribute: Attribute, inputs: list[Tensor]) -> Any:
         table = _attribute_table(op)
+        if table is None:
+            raise UsageError(f"{_OP_NAMES[op.Op()]} has no attributes")
         field = "".join(word.capitalize() for word in attribute.name.split("_"))
         if attribute.type in ("ints", "value", "bytes"):
             numbers = np.asarray(getattr(table, field + "AsNumpy")()).reshape(-1)
@@ -215,6 +217,8 @@ def _table_class(number: int) -> Any:
 
 
 def _attribute_table(op: Any) -> Any:
+    if op.AttributeType() == Union.NONE:
+        return None
     table = _table_class(op.AttributeType())()
     source = op.Attribute()
     table.Init(source.Bytes, source.Pos)
