@@ -99,7 +99,7 @@ def _touched(one: Walk) -> set[Node]:
     before = {node.name: node for node in one._earlier.lowering.values}
     for node in one._lowering.program.graph.nodes:
         known = node.name in steps and described(steps[node.name].node) == described(node)
-        outside = node.name in before and node.name not in steps
+        outside = node.name not in steps and node.name in before and described(before[node.name]) == described(node)
         val, wide = node.meta.get("val"), one._lowering.wide_inputs is not one._earlier.lowering.wide_inputs
         narrowed = wide and isinstance(val, torch.Tensor) and val.dtype == torch.int64
         narrowed = narrowed and node.name not in one._lowering.constants

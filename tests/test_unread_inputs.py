@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 import torch
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+from executorch.exir.backend.operator_support import DontPartition
 
 from arm_ethosu import EthosUPartitioner
 from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, lower, quantize_program
+from arm_tosa_core.exir.compilation import Compilation
+from arm_tosa_core.exir.operator_checks import node_checks
 from arm_tosa_core.flow.lowered import compile_spec_of
 from arm_tosa_core.testing.case import Apply
 from arm_vgf import VgfCompileSpec, VgfPartitioner
@@ -134,3 +137,15 @@ def test_a_constant_in_place_of_all(target: str) -> None:
         results = Runtime.get().load_program(buffer).load_method("forward").execute(list(given))
         for result, want in zip(results, quantized(*given), strict=True):
             torch.testing.assert_close(result, want, rtol=0, atol=2e-2)
+
+
+def test_integers_that_only_say_a_size_are_not_read_again_and_again() -> None:
+    """``expand_as`` alone is a region where the quantize nodes around it are not."""
+    given = (torch.randn(2, 6, 5),)
+    net = Apply(lambda x: (x * 2.0).sum(1, keepdim=True).expand_as(x * 3.0) + x)
+    spec: Any = compile_spec_of("tosa")
+    quantizer = TOSAQuantizer(spec).set_global(get_symmetric_quantization_config())
+    model = quantize_program(torch.export.export(net, given), quantizer, [given]).converted
+    checks = node_checks([DontPartition(torch.ops.quantized_decomposed.quantize_per_tensor.default)])
+    done = Compilation(torch.export.export(model, given), spec.target(), checks, decompose_rest=True).run()
+    assert any(str(node.target) == "aten.expand_as.default" for node in done.analysis.accepted)

@@ -34,10 +34,17 @@ def without_unread(program: ExportedProgram, analysis: Analysis) -> ExportedProg
         return None
     program, twins = copy_with_twins(program)
     for node, users in unread:
-        with program.graph.inserting_before(twins[users[0]]):
-            zeros = zeros_like(node, program.graph)
-        for user in users:
-            twins[user].replace_input_with(twins[node], zeros)
+        reals = [user for user in users if is_dequantize(user)]  # constant integers would come from the CPU again
+        others = [user for user in users if user not in reals]
+        for real in map(twins.__getitem__, reals):
+            with program.graph.inserting_before(real):
+                real.replace_all_uses_with(zeros_like(real, program.graph))
+            program.graph.erase_node(real)
+        if others:
+            with program.graph.inserting_before(twins[others[0]]):
+                zeros = zeros_like(node, program.graph)
+            for user in others:
+                twins[user].replace_input_with(twins[node], zeros)
     return program
 
 
