@@ -7,3 +7,7 @@
   if(CONFIG_ARM_TOSA_NPU_CORE_DRIVER)
     zephyr_library_link_libraries(ethosu_core_driver)
   endif()
+  if(CONFIG_ARM_TOSA_NPU_NULL)
+    message(WARNING "CONFIG_ARM_TOSA_NPU_NULL: jobs of the NPU succeed and compute nothing. "
+      "To run them, set CONFIG_ETHOS_U=y, or CONFIG_ARM_ETHOS_U=y before Zephyr 4.2.")
+  endif()
