@@ -287,6 +287,11 @@ def test_padding_is_the_operators_own(module: nn.Module, absent: str) -> None:
     assert absent not in _names(_lowered(module, IMAGE))
 
 
+@pytest.mark.parametrize("module", [nn.Conv2d(4, 4, 3, stride=2), nn.MaxPool2d(3, 2), nn.AvgPool2d(3, 2)])
+def test_the_layout_of_windows_comes_before_their_part(module: nn.Module) -> None:
+    assert _names(_lowered(module, IMAGE))[:2] == ["TRANSPOSE", "SLICE"]
+
+
 @pytest.mark.parametrize("factor", [2, 3, 4])
 def test_nearest_by_whole_factors_is_what_vela_takes(factor: int) -> None:
     b = _builder()

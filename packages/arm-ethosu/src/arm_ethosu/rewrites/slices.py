@@ -14,10 +14,12 @@ from arm_tosa_core.tosa.scaling import is_by_one
 
 from ..accelerators import MAX_AXIS, MAX_STRIDE
 from .max_pool_copies import copied
+from .pools_of_long_strides import windows_as_rows
 
 _DILATION = 2  # of more Vela makes several operations
 _AVERAGED = 8  # rows or columns that an average with padding has at most in one operation
 _WINDOWS = ("AVG_POOL2D", "CONV2D", "DEPTHWISE_CONV2D", "MAX_POOL2D")
+_POOLS = ("AVG_POOL2D", "MAX_POOL2D")
 
 
 def _rightly_read(match: Match) -> str | None:
@@ -27,6 +29,8 @@ def _rightly_read(match: Match) -> str | None:
     is_copy = op.attrs.get("kernel") == op.attrs["stride"] == (1, 1)  # a pool that this rewrite has put in
     if is_copy or not (_is_of_many(op) or shape[0] > 1):
         return "Vela makes one operation of it"
+    if op.name in _POOLS and windows_as_rows(op) is not None:
+        return "`rows_of_windows` makes others of it"
     top, _, left, _ = op.attrs["pad"]
     cuts_image = part.inputs[0].shape[1:-1] != part.output.shape[1:-1]
     return None if top or left or (_is_of_many(op) and cuts_image) else "it has no padding, and reads all rows"

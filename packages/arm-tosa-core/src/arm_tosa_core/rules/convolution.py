@@ -113,7 +113,10 @@ def fitted(
         cut = max(0, excess - after)
         sizes.append(x.shape[i + 2] - cut)
         fitted.append((before, after - (excess - cut)))
-    return b.SLICE(x, [0] * x.rank, [*x.shape[:2], *sizes]), fitted
+    if sizes != list(x.shape[2:]):
+        whole = b.in_order(b.nhwc(x))  # the layout of windows, first: Ethos-U85 moves the axes of a part slowly
+        x = b.nchw(b.SLICE(whole, [0] * x.rank, [x.shape[0], *sizes, x.shape[1]]))
+    return x, fitted
 
 
 def _transposed(
