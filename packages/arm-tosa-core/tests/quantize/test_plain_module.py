@@ -141,6 +141,18 @@ def test_weights_that_are_trained_stay_computed() -> None:
     assert "w" in dict(made.named_parameters()) and "rows" not in dict(made.named_buffers())
 
 
+@pytest.mark.parametrize("is_trained", [False, True])
+def test_positions_at_which_images_are_sampled_are_one_constant(is_trained: bool) -> None:
+    def sampled(m: Any, x: Any) -> Any:
+        return F.grid_sample(x, torch.stack([m.columns / 4 - 1, m.rows.sin()], -1)[None], align_corners=False)
+
+    x = torch.randn(1, 3, 6, 5)
+    made = plain(sampled, x, is_trained=is_trained)
+    (sampler,) = (n for n in made.graph.nodes if n.op == "call_function")
+    assert sampler.args[1].op == "get_attr" and sampler.args[1].target in dict(made.named_buffers())
+    torch.testing.assert_close(made(x), Model(sampled)(x))
+
+
 def test_equal_constants_are_one_and_no_parameter_stays_unread() -> None:
     made = plain(lambda m, x: F.linear(F.linear(x, m.w[:8] / 2), m.w[:8] / 2), torch.randn(2, 8))
     assert {name: list(p.shape) for name, p in made.named_parameters() if name.startswith("_")} == {"_div_1": [8, 8]}

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from arm_tosa_core.extend import OpBuilder, Q, UsageError, Value, op
+from arm_tosa_core.extend import OpBuilder, Q, Traits, UsageError, Value, op
 from arm_tosa_core.rules import sample
 
 from .constraints import SHADERS
@@ -46,6 +46,7 @@ def shader(b: OpBuilder, inputs: list[Value], description: str) -> tuple[Value, 
     "aten.grid_sampler_3d.default",
     quant=Q.ARITHMETIC,
     target="vgf",
+    traits=Traits(samples_at=1),
 )
 def grid_sampler(b: OpBuilder, x: Value, grid: Value, mode: int, padding: int, align_corners: bool) -> Value:
     """By a sampler of the device where the user wants that and samplers do the same; else by gathering pixels.

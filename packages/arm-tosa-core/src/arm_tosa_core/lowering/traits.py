@@ -76,6 +76,8 @@ class Traits:
             of their own (``concat_scales``).
         looks_up: the argument with the indices of the rows that it takes of its first argument, a table. Read by
             16-bit results.
+        samples_at: the argument with the positions at which it samples an image. Positions that are computed from
+            constants become one before a model is quantized.
         casts: it changes the type of a tensor, if at all. Where it changes none it is dropped before a model is
             quantized.
         asserts: it computes nothing. Dropped before a model is quantized.
@@ -101,6 +103,7 @@ class Traits:
     adds: Callable[..., bool] | None = None
     joins: bool = False
     looks_up: int | None = None
+    samples_at: int | None = None
     casts: bool = False
     asserts: bool = False
     compares: bool = False

@@ -8,6 +8,7 @@ import torch
 
 from ..lowering.op_builder import OpBuilder
 from ..lowering.rule import Q, op
+from ..lowering.traits import Traits
 from ..lowering.values import Value
 
 _BILINEAR, _NEAREST = 0, 1
@@ -16,7 +17,13 @@ _ZEROS, _BORDER, _REFLECTION = 0, 1, 2
 _BITS = 15
 
 
-@op("aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default", quant=Q.ARITHMETIC)
+@op(
+    "aten.grid_sampler.default",
+    "aten.grid_sampler_2d.default",
+    "aten.grid_sampler_3d.default",
+    quant=Q.ARITHMETIC,
+    traits=Traits(samples_at=1),
+)
 def grid_sampler(b: OpBuilder, x: Value, grid: Value, mode: int, padding: int, align_corners: bool) -> Value:
     """The rows of the image, a pixel each, are gathered at computed places: one, or the four around a position.
 

@@ -25,10 +25,11 @@ def make_plain(module: GraphModule, rules: RuleSet, is_trained: bool = False) ->
     """Brings an exported module into the form that quantization knows, in place; one that has it stays as it is.
 
     Graphs of ``torch.no_grad`` and ``torch.autocast`` become part of the module's. Buffers whose elements share memory
-    get memory of their own. A layer's weight or bias that is computed from parameters, and from buffers that nothing
-    writes to, becomes a constant, unless something random is among it. Constants of one element become numbers where
-    arithmetic reads them. Buffers that are weights or biases become parameters that do not learn, because PyTorch joins
-    batch norms with no others. Parameters and buffers that nobody reads any more are removed.
+    get memory of their own. A layer's weight or bias, or the positions at which images are sampled, become a constant
+    where they are computed from parameters, and from buffers that nothing writes to, unless something random is among
+    it. Constants of one element become numbers where arithmetic reads them. Buffers that are weights or biases become
+    parameters that do not learn, because PyTorch joins batch norms with no others. Parameters and buffers that nobody
+    reads any more are removed.
 
     Args:
         is_trained: parameters will have other numbers, so that only buffers are constant.
@@ -69,13 +70,13 @@ def _fold(module: GraphModule, rules: RuleSet, is_trained: bool) -> None:
     for node, value in reversed(known.items()):
         if node.op == "get_attr" or not isinstance(value, torch.Tensor):
             continue
-        layers = [user for user in node.users if is_layer(user, rules) and node in user.args[1:3]]
-        if layers:
+        readers = [user for user in node.users if node in _constants(user, rules)]
+        if readers:
             with module.graph.inserting_before(node):
                 constant = module.graph.get_attr(_kept(module, node, value, constants))
             constant.meta["val"] = node.meta["val"].contiguous()
-            for layer in layers:
-                layer.replace_input_with(node, constant)
+            for reader in readers:
+                reader.replace_input_with(node, constant)
     for node in reversed(known):
         if node in unread or not all(rules.traits_of(user).asserts for user in node.users):
             continue
@@ -83,6 +84,12 @@ def _fold(module: GraphModule, rules: RuleSet, is_trained: bool) -> None:
             module.graph.erase_node(dead)
         if node.op == "get_attr" and not module.graph.find_nodes(op="get_attr", target=node.target):
             _remove(module, str(node.target))
+
+
+def _constants(node: Node, rules: RuleSet) -> tuple[Any, ...]:
+    """The operands of an operator that become constants."""
+    at = rules.traits_of(node).samples_at
+    return node.args[1:3] if is_layer(node, rules) else () if at is None else node.args[at : at + 1]
 
 
 def _make_parameters(module: GraphModule, rules: RuleSet) -> None:
@@ -157,10 +164,7 @@ def _kept(module: GraphModule, node: Node, value: torch.Tensor, constants: list[
     while hasattr(module, name):
         name += "_"
     own = value.clone(memory_format=torch.contiguous_format)
-    if own.is_floating_point():
-        module.register_parameter(name, torch.nn.Parameter(own, requires_grad=False))
-    else:
-        module.register_buffer(name, own)
+    module.register_buffer(name, own)
     constants.append((name, own))
     return name
 
