@@ -86,6 +86,9 @@ class CompositeBuilder(Protocol[V]):
         Clamped where a scale is chosen for it, which numbers beyond would only make coarser.
         """
 
+    def known(self, value: V) -> torch.Tensor | None:
+        """The numbers of a constant that no training will change; None for any other value."""
+
     def is_neutral(self, operand: V, number: float) -> bool:
         """Whether an operand is a constant filled with the neutral ``number``, so that the operation may be left out.
 

@@ -154,6 +154,8 @@ class Preferences:
         maxima: a maximum of quantized tensors costs no more than a sum: PReLU with slopes per channel is one.
         wraps: INT32 sums, differences and products that leave 32 bits keep their lower 32 bits, as PyTorch's do. TOSA
             says that of products only. Otherwise those whose range is not known are made of halves of 16 bits.
+        sampled_by_products: where a quantized image is sampled at constant positions, it is multiplied with a matrix of
+            one row per position, if that is not too large; otherwise pixels are gathered.
         samplers: images may be sampled by samplers of the device, whose positions have few bits (8 behind the point).
         square_images: the rows that a linear layer takes are an image as near to a square as can be; otherwise a line.
     """
@@ -162,6 +164,7 @@ class Preferences:
     largest_mean_window: int = 64
     convolved_sums: bool = False
     most_repeated_indices: int = 1 << 12
+    sampled_by_products: bool = False
     samplers: bool = False
     square_images: bool = True
     maxima: bool = False

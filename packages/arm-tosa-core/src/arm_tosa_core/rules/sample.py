@@ -1,20 +1,50 @@
-"""Images sampled at positions that the data gives."""
+"""Images sampled at positions that the data gives, or that are constant."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 
-from ..lowering.op_builder import OpBuilder
+from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Traits
 from ..lowering.values import Value
+from ..support.errors import Rejected
 
 _BILINEAR, _NEAREST = 0, 1
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2
 #: Bits of fraction of quantized positions: a difference of pixels of 16 bits, times such a fraction, just fits int32.
 _BITS = 15
+#: Weights at most of the matrices that sample: of 32x32 pixels and positions, 136,000 cycles on Ethos-U55-128.
+_MOST_WEIGHTS = 1 << 20
+
+
+def _multiplied(b: CompositeBuilder[V], x: V, grid: V, mode: int, padding: int, align_corners: bool) -> V:
+    """At constant positions results are sums of pixels with constant weights: a linear layer, whose rows are channels.
+
+    The weights of a pixel are what is sampled of an image in which it is 1, and all others are 0.
+    """
+    b.require(b.preferences.sampled_by_products, "is sampled by gathering pixels")
+    b.require(all(isinstance(n, int) for n in x.shape), "samples an image whose size varies")
+    at = b.known(grid)
+    if at is None or not 0 < _weights(x, grid) <= _MOST_WEIGHTS:
+        raise Rejected(*_why_no_product(b, x, grid))
+    lanes, channels, *sides = x.shape
+    pixels = math.prod(sides)
+    images = torch.eye(pixels, dtype=at.dtype).reshape(1, pixels, *sides).expand(lanes, *[-1] * (x.rank - 1))
+    sampled = torch.grid_sampler(images, at, mode, padding, align_corners).flatten(2).mT
+    matrices = sampled[:1] if bool((sampled == sampled[:1]).all()) else sampled
+    rows = b.aten.reshape(x, [lanes, channels, pixels])
+    parts = [rows] if len(matrices) == 1 else [b.aten.slice(rows, 0, n, n + 1) for n in range(lanes)]
+    made = [b.aten.linear(part, b.const(m.contiguous())) for part, m in zip(parts, matrices, strict=True)]
+    return b.aten.reshape(made[0] if len(made) == 1 else b.aten.cat(made), [lanes, channels, *grid.shape[1:-1]])
+
+
+def _weights(x: V, grid: V) -> int:
+    """One for each pixel and position."""
+    return math.prod(x.shape[2:]) * math.prod(grid.shape[:-1])
 
 
 @op(
@@ -22,9 +52,33 @@ _BITS = 15
     "aten.grid_sampler_2d.default",
     "aten.grid_sampler_3d.default",
     quant=Q.ARITHMETIC,
+    decomposition=_multiplied,
     traits=Traits(samples_at=1),
 )
 def grid_sampler(b: OpBuilder, x: Value, grid: Value, mode: int, padding: int, align_corners: bool) -> Value:
+    """By gathering pixels. Where a target gathers none, quantization made a product, if positions are constant."""
+    try:
+        return _gathered(b, x, grid, mode, padding, align_corners)
+    except Rejected as why:
+        if not b.preferences.sampled_by_products:
+            raise
+        reason, fix = _why_no_product(b, x, grid)
+        raise Rejected(f"{reason}: {why.reason}", fix) from why
+
+
+def _why_no_product(b: CompositeBuilder[V], x: V, grid: V) -> tuple[str, str]:
+    if b.known(grid) is None:
+        return (
+            "grid_sample at positions that are not constant",
+            "if they are always the same, keep the grid in a buffer",
+        )
+    if (weights := _weights(x, grid)) > _MOST_WEIGHTS:
+        why = f"grid_sample as a product with {weights} weights, one for each pixel and position"
+        return f"{why}; {_MOST_WEIGHTS} at most", "sample a smaller image, or fewer positions"
+    return "grid_sample was not quantized for this target", "quantize with the target's compile spec, the grid a buffer"
+
+
+def _gathered(b: OpBuilder, x: Value, grid: Value, mode: int, padding: int, align_corners: bool) -> Value:
     """The rows of the image, a pixel each, are gathered at computed places: one, or the four around a position.
 
     Where image and grid are quantized, positions are fixed-point numbers in int32.

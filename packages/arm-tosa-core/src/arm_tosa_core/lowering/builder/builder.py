@@ -70,6 +70,9 @@ class Builder(Convolutions, Reductions, Selection, Tables, Rounding, ImageOperat
     def range_of_interest(self, value: Value, low: float, high: float) -> Value:
         return value
 
+    def known(self, value: Value) -> torch.Tensor | None:
+        return value.real() if value.is_const else None
+
     def is_neutral(self, operand: Value, number: float) -> bool:
         return False
 

@@ -92,6 +92,10 @@ class AtenBuilder:
         """[N, groups, -1], and its last axis."""
         return self.aten.reshape(value, [value.shape[0], groups, -1]), [-1]
 
+    def known(self, value: AtenValue) -> torch.Tensor | None:
+        constant = is_constant(value.node) and not self._is_trained(value.node)
+        return self._data(value.node).detach() if constant else None
+
     def is_neutral(self, value: AtenValue, number: float) -> bool:
         """Whether a value is a constant of nothing but this number, which no training will change."""
         if (filled := self._filled_with(value.node)) is not None:
