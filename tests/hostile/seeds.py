@@ -22,11 +22,12 @@ from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.flow import cache
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.cache_folder import cache_folder
-from arm_tosa_core.sweep.journal import FILE, Journal
+from arm_tosa_core.sweep.journal import Journal
 from arm_tosa_core.sweep.limits import Limits
 from arm_tosa_core.sweep.point import Accuracy, Evaluation, Failure, Point
 from arm_tosa_core.sweep.quantized import Quantized, _store
 from arm_tosa_core.sweep.space import Space
+from arm_tosa_core.sweep.study_folder import JOURNAL
 from arm_tosa_core.testing.harness import exported
 from onnx_files import write_onnx
 from tflite_files import image_network, tflite
@@ -100,5 +101,5 @@ def _study(folder: Path) -> None:
     for number, outcome in enumerate((Evaluation(figures, Accuracy(0.5, 0.75), "p", 1.0), Failure("no rule"))):
         journal.end(journal.begin(Point("tosa-int", STUDIED.schemes[number])), str(number), outcome)
     journal.close()
-    lines = [json.loads(line) for line in (folder / FILE).read_text().splitlines()]
-    (folder / FILE).write_text("".join(json.dumps(line | {"sha256": None}) + "\n" for line in lines))
+    lines = [json.loads(line) for line in (folder / JOURNAL).read_text().splitlines()]
+    (folder / JOURNAL).write_text("".join(json.dumps(line | {"sha256": None}) + "\n" for line in lines))

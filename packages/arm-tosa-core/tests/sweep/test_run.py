@@ -271,6 +271,34 @@ def test_two_sweeps_do_not_share_a_folder(sweep: Sweep, monkeypatch: Any) -> Non
     assert len(sweep()) == len(SPACE)
 
 
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"main.c": ""}, r"holds main\.c and no results of a sweep, .* give --study a new or empty folder"),
+        ({"main.c": "", "a\x1b[2J": "", "lock": ""}, r"holds a\\x1b\[2J and 1 more and"),
+        ({"main.c": "", "journal.log": "12:03 started\n"}, r"holds main\.c and"),
+        ({"lock": "", "quantized": None, "journal.log": ""}, None),
+        (
+            {"journal.log": '{"op_code": 0, "worker_id": "w", "study_name": "s", "directions": [1]}\n', "o.html": ""},
+            None,
+        ),
+    ],
+)
+def test_a_folder_of_other_files_is_left_alone(
+    sweep: Sweep, tmp_path: Path, files: dict[str, str | None], said: str | None
+) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).mkdir() if text is None else (folder / name).write_text(text)
+    if said is None:
+        assert len(sweep()) == len(SPACE)
+    else:
+        with pytest.raises(UsageError, match=said):
+            sweep()
+        assert {path.name: path.read_text() for path in folder.iterdir()} == files
+
+
 def test_workers_get_points_of_different_groups() -> None:
     from collections import Counter
 

@@ -11,8 +11,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import BaseFileLock, FileLock, Timeout
-
 from ..support import foreign
 from ..support.errors import UsageError
 from . import extra
@@ -20,9 +18,7 @@ from .journal_file import storage
 from .limits import Limits, costs
 from .point import Evaluation, Failure, Outcome, Parameters, Point
 from .space import DEFAULT, Space
-
-#: The file in a study's folder that ``optuna-dashboard`` shows.
-FILE = "journal.log"
+from .study_folder import JOURNAL, locked
 
 
 @dataclass(frozen=True)
@@ -46,20 +42,21 @@ class Journal:
         outcomes: results so far, by the digests of points.
 
     Raises:
-        UsageError: Optuna is not installed, the folder cannot be written, another process is using it, or its file is
-            none of Optuna's. The methods raise it too, where what the file says turns out to be wrong later.
+        UsageError: Optuna is not installed, the folder holds files and no study, it cannot be written, another process
+            is using it, or its file is none of Optuna's. The methods raise it too, where what the file says turns out
+            to be wrong later.
     """
 
     def __init__(self, folder: Path, space: Space, origin: str, limits: Limits, *, judged: bool) -> None:
         self.outcomes: dict[str, Outcome] = {}
         self._optuna = optuna = extra.optuna()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        self._lock = _locked(folder)
+        self._lock = locked(folder)
         self._space, self._origin, self._limits = space, origin, limits
         self._judged = judged
         self._failed = optuna.trial.TrialState.FAIL
         self._programs: dict[str, str] = {}
-        self._file = folder / FILE
+        self._file = folder / JOURNAL
         try:
             with self._replayed():
                 self._storage = storage(self._file)
@@ -179,18 +176,6 @@ class Journal:
     def close(self) -> None:
         """Lets other processes use the folder."""
         self._lock.release()
-
-
-def _locked(folder: Path) -> BaseFileLock:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / "lock", timeout=0, thread_local=False)
-        lock.acquire()
-    except Timeout:
-        raise UsageError(f"another sweep is at work in {folder}: wait for it, or choose another --study") from None
-    except OSError as error:
-        raise UsageError(f"cannot write {folder}: {error.strerror}") from error
-    return lock
 
 
 def _sampler(seed: int) -> Any:

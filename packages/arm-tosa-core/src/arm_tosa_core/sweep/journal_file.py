@@ -46,6 +46,11 @@ def _mend(file: Path) -> None:
             journal.truncate(sum(len(line) + 1 for line in lines[:good]))
 
 
+def has_whole_line(file: Path) -> bool:
+    """Whether it is the file of a study, damaged or not; no file is none."""
+    return file.is_file() and any(map(_is_whole, file.read_bytes().split(b"\n")))
+
+
 def _is_whole(line: bytes) -> bool:
     """Whether a line is as it was written; lines of other programs, such as ``optuna-dashboard``, have no checksum."""
     try:

@@ -18,6 +18,7 @@ from .limits import Limits
 from .point import Evaluation, Failure, Group, Outcome, Parameters, Point, Result
 from .sources import Sources
 from .space import Space
+from .study_folder import QUANTIZED
 
 #: So many points that fail alike, and none that does not, are enough.
 _ALIKE = 5
@@ -86,7 +87,7 @@ class _Run:
     def __init__(
         self, space: Space, sources: Sources, folder: Path, engine: Engine, notes: Journal, origin: str
     ) -> None:
-        self._space, self._sources, self._folder = space, sources, str(folder / "quantized")
+        self._space, self._sources, self._folder = space, sources, str(folder / QUANTIZED)
         self._engine, self._notes, self._origin = engine, notes, origin
         self._results: dict[str, Result] = {}
         self._running: dict[str, Trial] = {}
