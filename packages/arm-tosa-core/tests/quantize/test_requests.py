@@ -23,6 +23,7 @@ from quantizer_kit import (
     quantizer,
 )
 from torch import nn
+from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 
 from arm_tosa_core import (
     QuantizationConfig,
@@ -165,13 +166,70 @@ def test_nan_in_calibration_data() -> None:
     assert "They are in " in said and "the model's own" not in said and "While executing" not in said
 
 
-@pytest.mark.parametrize("number", [float("inf"), float("nan")])
-def test_weights_that_no_scale_fits_are_named(number: float) -> None:
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({"0.weight": [INF, -INF]}, "2 of the 81 numbers of 0.weight of the model"),
+        ({"0.weight": [NAN], "0.bias": [INF]}, "1 of the 81 numbers of 0.weight, 1 of the 3 numbers of 0.bias of"),
+        ({"1.running_mean": [-INF]}, "1 of the 3 numbers of 1.running_mean of"),
+        ({"1.running_var": [INF]}, "1 of the 3 numbers of 1.running_var of"),
+        (
+            {"0.weight": [NAN], "0.bias": [NAN], "1.weight": [NAN], "1.bias": [NAN], "1.running_mean": [NAN]},
+            "1 of the 3 numbers of 1.weight and 2 more weights of the model",
+        ),
+    ],
+)
+def test_weights_that_no_scale_fits_are_named_before_calibration(numbers: dict[str, list[float]], said: str) -> None:
     x = data(IMAGE)[0]
-    model = nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU())
-    model[0].weight.data[0, :2] = torch.tensor([number, -number]).reshape(2, 1, 1)
-    with pytest.raises(UsageError, match=r"They are in relu, .*\. NaN or inf are in the model's own 0_weight$"):
-        quantize_program(torch.export.export(model.eval(), (x,)), quantizer(), [torch.ones_like(x)])
+    model = nn.Sequential(nn.Conv2d(3, 3, 3), nn.BatchNorm2d(3), nn.ReLU()).eval()
+    for name, bad in numbers.items():
+        model.state_dict()[name].view(-1)[: len(bad)] = torch.tensor(bad)
+    program = torch.export.export(model, (x,))
+    with pytest.raises(UsageError, match=f"inf or NaN are in .*{said}.*: train or load it again"):
+        quantize_program(program, quantizer(), [x], progress=lambda done: pytest.fail("it was calibrated"))
+
+
+def test_weights_are_looked_at_in_prepare_pt2e_too() -> None:
+    layer = nn.Linear(2, 2)
+    layer.weight.data[0] = INF
+    with pytest.raises(UsageError, match="inf or NaN are in 2 of the 4 numbers of weight of the model"):
+        prepare_pt2e(torch.export.export(layer.eval(), (torch.ones(1, 2),)).module(), quantizer())
+
+
+class Masked(nn.Module):
+    """Adds a mask, and has a weight that nothing reads."""
+
+    def __init__(self, mask: torch.Tensor, *, trained: bool) -> None:
+        super().__init__()
+        self.mask: torch.Tensor
+        if trained:
+            self.mask = nn.Parameter(mask, requires_grad=False)
+        else:
+            self.register_buffer("mask", mask)
+        self.unread = nn.Parameter(torch.full((2,), NAN))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x + self.mask, -1)
+
+
+@pytest.mark.parametrize(
+    ("mask", "trained"), [([0.0, -INF], True), ([0.0, -INF], False), ([-0.5, -INF], False), ([-0.5, -1.0], True)]
+)
+def test_masks_may_be_infinite(mask: list[float], trained: bool) -> None:
+    x = torch.rand(3, 2)
+    program = torch.export.export(Masked(torch.tensor(mask), trained=trained).eval(), (x,))
+    quantize_program(program, quantizer(), [x])
+
+
+def test_buffers_of_nan_that_are_not_saved_are_named() -> None:
+    model = nn.ReLU()
+    model.register_buffer("table", torch.full((3,), NAN), persistent=False)
+    model.forward = lambda x: torch.relu(x + model.table)  # type: ignore[method-assign]
+    with pytest.raises(UsageError, match=r"They are in table\. NaN are in the model's own table$"):
+        quantize_program(torch.export.export(model.eval(), (torch.ones(3),)), quantizer(), [torch.ones(3)])
 
 
 @pytest.mark.parametrize("scale", [float("nan"), float("inf"), 0.0, -1.0])

@@ -35,6 +35,7 @@ from .probe.calls import SAMPLES, Sample, as_call, inputs_of, is_empty
 from .probe.runner import Runner, unwritten
 from .probe.states import States, find_states, resolve_states, with_carried_states
 from .quantizer import TOSAQuantizer
+from .usable_weights import require_usable
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def quantize_program(
 
     Raises:
         UsageError: there is no sample, or one is no call of the model, a state that the model does not have, a model
-            that is not in float32 or is quantized, or no quantizer, or one without a scheme.
+            that is not in float32, is quantized or has weights with inf or NaN, or no quantizer, or one without a
+            scheme.
 
     Warns:
         AllZerosWarning: no sample has a number other than 0 of an input or a result.
@@ -110,6 +112,7 @@ def quantize_program(
     quantizer = copy.copy(quantizer).set_states(carried)
     program = with_own_inputs(without_transforms(program))
     module = program.module()
+    require_usable(module)
     make_plain(module, quantizer.rules)
     calls: Iterator[Sample] = (as_call(number, sample) for number, sample in enumerate(samples))
     if states:

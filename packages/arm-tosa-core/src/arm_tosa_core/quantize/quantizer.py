@@ -29,6 +29,7 @@ from .annotate.wide_results import Wide
 from .probe.calls import Sample
 from .probe.states import is_appended, state_nodes
 from .schemes.config import QuantizationConfig
+from .usable_weights import require_usable
 
 
 class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
@@ -176,10 +177,12 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         Parameters move to the module itself.
 
         Raises:
-            UsageError: a scheme is for a node or a module that the graph lacks, or the model has ``torch.vmap``.
+            UsageError: a scheme is for a node or a module that the graph lacks, or the model has ``torch.vmap``, or
+                weights with inf or NaN.
         """
         self._check_names(model)
         _require_whole_tensors(model)
+        require_usable(model)
         for other in self.quantizers:
             model = other.transform_for_annotation(model)
         make_plain(model, self.rules, is_trained=self._trains())

@@ -127,11 +127,10 @@ def _origin(observed: Any) -> str:
 
 
 def _unusable(program: GraphModule) -> str:
-    """The constants of a program that no scale fits, in a sentence; inf is in masks, but in no weight."""
-    names = [name for name, weight in program.named_parameters() if not torch.isfinite(weight).all()]
+    """Buffers of a program that are NaN, in a sentence; ``usable_weights`` knows those that are saved with it."""
     buffers = ((name, buffer) for name, buffer in program.named_buffers() if not name.startswith(_OBSERVER))
-    names += [name for name, buffer in buffers if torch.isnan(buffer).any()]
-    return f". NaN or inf are in the model's own {', '.join(names)}" if names else ""
+    names = [name for name, buffer in buffers if torch.isnan(buffer).any()]
+    return f". NaN are in the model's own {', '.join(names)}" if names else ""
 
 
 #: Buffers, each with a copy of its numbers.
