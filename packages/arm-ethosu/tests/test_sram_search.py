@@ -246,6 +246,16 @@ def test_sram_is_what_a_device_sets_aside(target: str, mode: str, where: str) ->
     assert within == (384 if where == "dram" else pytest.approx(int(arrays["scratch_size"]) / 1024, rel=0.01))
 
 
+@pytest.mark.parametrize("target", ["ethos-u65-256", "ethos-u85-256"])
+def test_dram_has_commands_and_weights(target: str) -> None:
+    """Vela's "DRAM used" has weights and, in the modes with a cache, tensors, and no commands."""
+    places = {"system_config": "Ethos_U85_SYS_DRAM_Mid"} if "u85" in target else {}
+    weights = figures_of(EthosUCompileSpec(target, memory_mode="Shared_Sram", **places))
+    assert weights["dram_kib"] == weights["constants_in_dram_kib"] > 0
+    cached = figures_of(EthosUCompileSpec(target, memory_mode="Dedicated_Sram_384KB", **places))
+    assert cached["dram_kib"] - cached["constants_in_dram_kib"] > 1
+
+
 def test_a_budget_counts_weights_that_lie_in_sram() -> None:
     own = figures_of(EthosUCompileSpec("ethos-u85-256"))
     budget = round(own["sram_kib"] * 1024) - 4096

@@ -32,16 +32,18 @@ def figures_of(
 
     ``sram_kib`` is the SRAM that a device sets aside: tensors at their peak, or the whole cache of a memory mode that
     has one, and weights and commands if they lie in SRAM. ``tensors_kib`` is the peak alone, Vela's "SRAM used".
+    ``dram_kib`` has the commands, too, which Vela's "DRAM used" leaves out beside weights and tensors.
     """
     where = constants_memory(config, system_config, memory_mode)
-    constants = sum(output.arrays[name].nbytes for name in ("weight_data", "cmd_data")) / _KIB
+    commands = output.arrays["cmd_data"].nbytes / _KIB
+    constants = output.arrays["weight_data"].nbytes / _KIB + commands
     cache = VelaIni(locate(config)).memory_value(memory_mode, "arena_cache_size") if is_cache else None
     tensors = output.sram_kib if cache is None else max(output.sram_kib, int(cache) / _KIB)
     return {
         "cycles": output.cycles,
         "clock_hz": output.clock_hz,
         "sram_kib": tensors + (constants if where == "sram" else 0),
-        "dram_kib": output.dram_kib,
+        "dram_kib": output.dram_kib + (commands if where == "dram" else 0),
         "flash_kib": constants if where == "flash" else 0.0,
         "tensors_kib": output.sram_kib,
         f"constants_in_{where}_kib": constants,

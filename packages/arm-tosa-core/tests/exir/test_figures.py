@@ -29,6 +29,20 @@ def test_delegates_run_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize(
+    ("second", "bytes_"),
+    [
+        ({"dram_kib": 9, "constants_in_dram_kib": 2}, (7 + 3 + 2) * 1024),
+        ({"dram_kib": 9}, (9 + 3) * 1024),
+        ({"constants_in_dram_kib": 2}, None),
+    ],
+)
+def test_delegates_share_dram_of_tensors_and_have_constants_of_their_own(
+    second: dict[str, float], bytes_: int | None
+) -> None:
+    assert figures_of({"dram_kib": 8, "constants_in_dram_kib": 3}, second).dram_bytes == bytes_
+
+
+@pytest.mark.parametrize(
     "delegates", [(), ({},), ({"cycles": 100}, {})], ids=["no delegate", "nothing said", "not said of all"]
 )
 def test_what_nobody_says_is_not_made_up(delegates: tuple[dict[str, float], ...]) -> None:

@@ -29,7 +29,7 @@ class Figures:
         clock_hz: of the target, as the estimate assumes it.
         sram_bytes: that the device sets aside: tensors at their peak, or a whole cache of DRAM, and constants that lie
             there.
-        dram_bytes: in use, with weights where a memory mode keeps them there.
+        dram_bytes: in use, with weights and commands where a memory mode keeps them there.
         flash_bytes: weights and other constants in flash.
         file_bytes: of what was compiled: the ``.pte``, or the target's own format.
         seconds: that compiling took, on this machine's clock.
@@ -152,6 +152,12 @@ def added_up(
     macs = sum(layer.macs for layer in layers) if layers else None
     memories = [memory for memory in ("SRAM", "flash", "DRAM") if constants_in(memory)]
     sram = size("sram_kib", max) if tensors is None else max(tensors, cache or 0) + constants_in("SRAM")
+    in_dram = [
+        said.figures["dram_kib"] - said.figures.get("constants_in_dram_kib", 0.0)
+        for said in compiled
+        if "dram_kib" in said.figures
+    ]
+    dram = round(max(in_dram) * _KIB) + constants_in("DRAM") if in_dram and len(in_dram) == len(compiled) else None
     return Figures(
         delegated,
         on_cpu,
@@ -159,7 +165,7 @@ def added_up(
         cycles=cycles,
         clock_hz=joined("clock_hz", max),
         sram_bytes=sram,
-        dram_bytes=size("dram_kib", max),
+        dram_bytes=dram,
         flash_bytes=size("flash_kib", sum),
         file_bytes=file_bytes,
         seconds=seconds,
