@@ -139,8 +139,13 @@ class EthosUCompileSpec(ArmCompileSpec):
             self.weight_order,
             self.external_block_placements.to_block_placements(),
         )
-        specs = (partial(EthosUCompileSpec, self.accelerator), partial(EthosUCompileSpec.of_program, self.accelerator))
-        return ethos_u_target(self.accelerator, calls, Estimate(options), *specs)
+        return ethos_u_target(
+            self.accelerator,
+            calls=calls,
+            choices=Estimate(options),
+            compile_spec=partial(EthosUCompileSpec, self.accelerator),
+            of_program=partial(EthosUCompileSpec.of_program, self.accelerator),
+        )
 
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {

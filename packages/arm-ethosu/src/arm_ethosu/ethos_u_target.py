@@ -48,6 +48,7 @@ def _preferences(family: Family) -> Preferences:
 
 def ethos_u_target(
     accelerator: str,
+    *,
     calls: VelaCalls,
     choices: Estimate,
     compile_spec: Callable[..., ArmCompileSpec],
