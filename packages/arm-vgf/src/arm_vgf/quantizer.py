@@ -5,6 +5,7 @@ from __future__ import annotations
 from arm_tosa_core.quantize.annotate.wide_results import Wide
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
 from arm_tosa_core.quantize.schemes.config import QuantizationConfig, get_symmetric_quantization_config
+from arm_tosa_core.support.executorch_names import OneQuantizer
 
 from .compile_spec import VgfCompileSpec
 
@@ -14,14 +15,14 @@ class VgfQuantizer(TOSAQuantizer):
 
     Args:
         compile_spec: of the later compile.
-        use_composable_quantizer: see ``TOSAQuantizer``.
+        use_composable_quantizer: changes nothing.
         wide: see ``TOSAQuantizer``.
     """
 
     def __init__(
-        self, compile_spec: VgfCompileSpec, use_composable_quantizer: bool = True, *, wide: Wide = "residuals"
+        self, compile_spec: VgfCompileSpec, use_composable_quantizer: OneQuantizer = True, *, wide: Wide = "residuals"
     ) -> None:
-        super().__init__(compile_spec, use_composable_quantizer, wide=wide)
+        super().__init__(compile_spec, wide=wide)
 
 
 def get_vgf_snorm_quantization_config(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..support.errors import UsageError
+from ..support.executorch_names import CompileSpecNames
 from ..tosa.rewrite import rewrite_named
 from ..tosa.specification import TosaSpecification
 
@@ -40,7 +41,7 @@ class _Shipped(bytes):
         return type(self), (self.decode(), self.here)
 
 
-class ArmCompileSpec(ABC):
+class ArmCompileSpec(CompileSpecNames, ABC):
     """Base of the compile specs; ``to_list`` and ``from_list`` are how it travels through ExecuTorch.
 
     A subclass says which target it configures (``_target``) and what else it carries (``_options``, a
@@ -148,18 +149,6 @@ class ArmCompileSpec(ABC):
             rewrite_named(name)
         self.rewrites.extend(names)
         return self
-
-    def set_pass_pipeline_config(self, config: object) -> None:
-        """Of ``executorch.backends.arm``: it chooses between forms of that compiler's passes.
-
-        Raises:
-            UsageError: always, with what to use here.
-        """
-        raise UsageError(
-            f"{type(self).__name__}.set_pass_pipeline_config chooses between passes of executorch.backends.arm, and "
-            "this compiler has none of them: softmax, leaky_relu and masks need no choice here, so remove "
-            'the call; a transform of your own is a Rewrite, which add_rewrites() takes ("Add a rewrite" in the docs)'
-        )
 
     def to_list(self) -> list[CompileSpec]:
         """This object as ExecuTorch's key-value list; ``from_list`` is the inverse.

@@ -21,7 +21,7 @@ from ..lowering.exported_program import copy_program, is_graph, real_constants, 
 from ..lowering.operator_names import canonical
 from ..lowering.rule_set import RuleSet
 from ..support.errors import NothingDelegatedWarning as NothingDelegatedWarning
-from ..support.errors import UsageError
+from ..support.executorch_names import PartitionerNames
 from ..tosa.rewrite import Stage
 from .artifacts import clear_artifacts
 from .backend import backend_class, make_found
@@ -31,7 +31,7 @@ from .operator_checks import node_checks
 from .report import Report
 
 
-class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyped
+class TOSAPartitioner(PartitionerNames, Partitioner):  # type: ignore[misc]  # ExecuTorch is untyped
     """Partitions a program for a target.
 
     Args:
@@ -87,15 +87,10 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         keep_initial_state(exported_program, self._started)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
-    def register_custom_partition_op(self, op: OpOverload) -> None:
-        """Of ``executorch.backends.arm``: a custom operator that the target takes. Here that is one that has a rule.
-
-        Raises:
-            UsageError: no rule of the target lowers it; says how to write one.
-        """
+    def missing_rule(self, op: OpOverload) -> str:
+        """Why no rule of the target lowers an operator, and how to write one; empty: one does."""
         rules, name = RuleSet.of(self.target.name), canonical(op)
-        if rules.find(name) is None:
-            raise UsageError(f"register_custom_partition_op({name}): {rules.missing(name)}")
+        return "" if rules.find(name) is not None else str(rules.missing(name))
 
     def ops_to_not_decompose(self, ep: ExportedProgram) -> tuple[list[OpOverload], Callable[[Node], bool] | None]:
         """Operators that the target takes as they are, wherever they occur in the program."""

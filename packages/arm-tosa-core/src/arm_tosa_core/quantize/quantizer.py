@@ -18,6 +18,7 @@ from ..lowering.exported_program import source_line
 from ..lowering.node_facts import UNDECIDED, facts, note
 from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
+from ..support.executorch_names import OneQuantizer
 from ..tosa.specification import TosaSpecification
 from .annotate.annotator import KEY, annotate
 from .annotate.composites import decompose
@@ -37,8 +38,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
 
     Args:
         compile_spec_or_tosa_spec: what will be compiled for; it must have the INT profile.
-        use_composable_quantizer: of ``executorch.backends.arm``, which has two quantizers. There is one here, which
-            does what both offer: it changes nothing.
+        use_composable_quantizer: changes nothing; see ``executorch_names.OneQuantizer``.
         wide: results of int8 schemes that are kept in 16 bits, if only additions, products and sums read them:
 
             - ``"none"``.
@@ -56,7 +56,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     def __init__(
         self,
         compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification,
-        use_composable_quantizer: bool = True,
+        use_composable_quantizer: OneQuantizer = True,
         *,
         wide: Wide = "residuals",
     ) -> None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from packaging.version import Version
 
 from ..support.errors import UsageError
+from ..support.executorch_names import SpecificationNames
 
 _1_0, _1_1 = Version("1.0"), Version("1.1")
 
@@ -48,13 +49,12 @@ def _listed(version: Version) -> str:
 
 
 @dataclass(frozen=True)
-class TosaSpecification:
+class TosaSpecification(SpecificationNames):
     """A version of TOSA with the profiles and extensions that a target has; compared by all of them.
 
     Args:
         profiles: ``"INT"``, ``"FP"`` or both.
         extensions: keys of ``EXTENSIONS``.
-        is_U55_subset: the target is an Ethos-U55, whose limits are checked by its own package.
         version: of TOSA: 1.0, or 1.1, a draft.
 
     Raises:
@@ -63,7 +63,6 @@ class TosaSpecification:
 
     profiles: frozenset[str]
     extensions: frozenset[str] = frozenset()
-    is_U55_subset: bool = False
     version: Version = _1_0
 
     def __post_init__(self) -> None:
