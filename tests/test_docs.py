@@ -212,6 +212,16 @@ def test_every_public_name_is_in_the_reference(package: str) -> None:
     assert sorted(shown) == sorted(__import__(package).__all__)
 
 
+@pytest.mark.parametrize("folder", ["how-to", "tutorial"])
+def test_pages_import_only_names_with_a_promise(folder: str) -> None:
+    """``docs/reference/stability.md`` has them."""
+    for page in (ROOT / "docs" / folder).glob("*.md"):
+        imported = re.findall(
+            r"^(?:from|import) (arm_(?:tosa_core|ethosu|vgf|cortex_m)\.\S+)", page.read_text(), re.MULTILINE
+        )
+        assert set(imported) <= {"arm_tosa_core.extend"}, page
+
+
 def test_every_name_for_plugins_is_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference" / "extend.md").read_text()
     assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == sorted(extend.__all__)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from .plugin.entry_points import PluginWarning as PluginWarning
     from .plugin.target import Target as Target
     from .quantize.corrections.catalogue import Corrections as Corrections
+    from .quantize.decision_costs import DecisionCost as DecisionCost
+    from .quantize.decision_costs import decision_costs as decision_costs
     from .quantize.post_training import quantize_program as quantize_program
     from .quantize.quantizer import TOSAQuantizer as TOSAQuantizer
     from .quantize.schemes.config import QuantizationConfig as QuantizationConfig
@@ -73,6 +75,7 @@ _HOME = {
     "ArmCompileSpec": "exir.compile_spec",
     "ArmTosaError": "support.errors",
     "Corrections": "quantize.corrections.catalogue",
+    "DecisionCost": "quantize.decision_costs",
     "ExecuTorchOptions": "flow",
     "Kept": "accuracy.keep",
     "LanguageProgram": "llm",
@@ -106,6 +109,7 @@ _HOME = {
     "WrittenInputWarning": "support.errors",
     "advise": "advice.advise",
     "compile_llm": "llm",
+    "decision_costs": "quantize.decision_costs",
     "evaluate_llm": "llm",
     "export_recipe": "flow.recipe",
     "get_symmetric_a16w8_quantization_config": "quantize.schemes.config",

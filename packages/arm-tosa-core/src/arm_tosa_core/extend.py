@@ -1,6 +1,6 @@
-"""All that a third party's target, rule, rewrite or test imports; ``docs/reference/stability.md`` says what may change.
+"""All that a third party's target, rule, rewrite, test or sweep imports.
 
-Names are imported when they are used.
+``docs/reference/stability.md`` says what may change. Names are imported when they are used.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from .support.lazy_names import lazy_names
 if TYPE_CHECKING:
     from .advice.candidate import Candidate as Candidate
     from .advice.candidate import Request as Request
+    from .cli.sweep_sources import FileSources as FileSources
     from .exir.compile_spec import ArmCompileSpec as ArmCompileSpec
     from .exir.compile_spec import TargetCompileSpec as TargetCompileSpec
     from .lowering.op_builder import OpBuilder as OpBuilder
@@ -58,6 +59,16 @@ if TYPE_CHECKING:
     from .support.errors import Rejected as Rejected
     from .support.errors import ToolError as ToolError
     from .support.errors import UsageError as UsageError
+    from .sweep.dask_engine import Dask as Dask
+    from .sweep.engine import Engine as Engine
+    from .sweep.engine import Here as Here
+    from .sweep.limits import answer as answer
+    from .sweep.limits import parse_limits as parse_limits
+    from .sweep.pool import Pool as Pool
+    from .sweep.run import sweep as sweep
+    from .sweep.sources import Sources as Sources
+    from .sweep.space import Space as Space
+    from .sweep.space import read_space as read_space
     from .testing.case import OpCase as OpCase
     from .tosa import reference_model as reference_model
     from .tosa.graph import Graph as Graph
@@ -76,6 +87,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "advice.candidate": "Candidate Request",
+    "cli.sweep_sources": "FileSources",
     "exir.compile_spec": "ArmCompileSpec TargetCompileSpec",
     "lowering.op_builder": "OpBuilder",
     "lowering.rule": "Q op",
@@ -91,6 +103,13 @@ _NAMES = {
     "rewrites.cycle_estimate": "CycleEstimate",
     "rewrites.graph_parts": "Surroundings",
     "support.errors": "LoweringError Rejected ToolError UsageError",
+    "sweep.dask_engine": "Dask",
+    "sweep.engine": "Engine Here",
+    "sweep.limits": "answer parse_limits",
+    "sweep.pool": "Pool",
+    "sweep.run": "sweep",
+    "sweep.sources": "Sources",
+    "sweep.space": "Space read_space",
     "testing.case": "OpCase",
     "tosa.graph": "Graph",
     "tosa.ir": "DType Op Tensor",
