@@ -33,13 +33,13 @@ from .int32_rescales import (
     RESCALE_AS_SUM,
     RESCALE_OF_CONCAT,
     RESHAPE_BEFORE_RESCALE,
-    SMALL_SUM,
+    SCALED_OPERAND_OF_SUM,
 )
 from .kept_outputs import KEPT_OUTPUT, MEETS_COPY, MINIMUM_OF_COPY, REPEATED_COPY, SELECT_OF_COPIES
 from .max_pool_copies import (
     DETOUR_U55,
     DETOUR_U85,
-    MADE_SMALLER,
+    POOLED_BEFORE_RESIZE,
     POOLED_CHOICE,
     POOLED_EXTREME,
     POOLED_EXTREME_U55,
@@ -58,7 +58,7 @@ from .slices import POOL_OF_SLICE, SLICE_OF_VIEW
 from .sums_of_images import SUMS_IN_COLUMNS, SUMS_IN_COLUMNS_U85
 from .table_lookups import ACTIVATION_FIRST, ONE_TABLE, RESCALED_ONCE
 from .transpose import (
-    OWN_AXES,
+    POOLED_BEFORE_TRANSPOSE,
     TRANSPOSE_BY_IMAGE,
     TRANSPOSE_OF_FEW_AXES,
     TRANSPOSE_OF_FEW_AXES_U85,
@@ -178,7 +178,7 @@ ROWS: tuple[Row, ...] = (
     _workaround(DETOUR_U85, U85),
     _workaround(ONE_TABLE, U85),
     _workaround(CAST_TO_INT32, U85),
-    _workaround(MADE_SMALLER, U85),
+    _workaround(POOLED_BEFORE_RESIZE, U85),
     _workaround(CONCAT_OF_INT32_U85, U85),
     Row(MAXIMUM_AS_POOL, Kind.SPEED, SMALL),
     Row(OVERLAPPING_PATCHES, Kind.SUPPORT, SMALL, elsewhere="Ethos-U85 has `overlapping_patches_u85`"),
@@ -190,7 +190,7 @@ ROWS: tuple[Row, ...] = (
     _workaround(SUMS_OF_PARTS, U85),
     _workaround(INDICES_IN_PARTS, U85, elsewhere="they have no GATHER and SCATTER"),
     Row(TRANSPOSE_OF_FEW_AXES, Kind.SUPPORT, SMALL),
-    Row(OWN_AXES, Kind.SUPPORT, SMALL),
+    Row(POOLED_BEFORE_TRANSPOSE, Kind.SUPPORT, SMALL),
     _workaround(RESIZED_U55, SMALL),
     _workaround(POOLED_EXTREME_U55, SMALL),
     _workaround(MINIMUM_OF_COPY, SMALL),
@@ -201,7 +201,7 @@ ROWS: tuple[Row, ...] = (
     _workaround(CONCAT_OF_RESCALE, SMALL),
     _workaround(RESCALE_OF_CONCAT, SMALL),
     _workaround(CONCAT_TO_INT32, SMALL),
-    _workaround(SMALL_SUM, SMALL),
+    _workaround(SCALED_OPERAND_OF_SUM, SMALL),
     _workaround(ONE_ELEMENT_FIRST, SMALL),
 )
 

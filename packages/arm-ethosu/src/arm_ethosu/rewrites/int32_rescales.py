@@ -41,7 +41,7 @@ def _is_fused(wide: Tensor) -> bool:
 def _concat_of_int32(makers: str) -> Rewrite:
     pattern = Pattern("CONCAT|PAD", {ANY: Pattern(makers, name="wide", dtype=DType.INT32)})
     reason = "An INT32 result that is joined or padded is summed with zero first where Vela would drop parts of it."
-    return copied("joined_wide", pattern, reason, operand="wide", copy=plus_zero)
+    return copied("zero_added_to_joined_int32", pattern, reason, operand="wide", copy=plus_zero)
 
 
 def _fused(match: Match) -> str | None:
@@ -154,16 +154,16 @@ CONCAT_OF_RESCALE = copied(
 )
 # Vela makes the RESCALE part of the operation before, and computes some of the elements only, or others.
 RESCALE_OF_CONCAT = copied(
-    "wide_moved",
+    "zero_added_to_moved_int32",
     _OF_MOVED_INT32,
     "What was joined, padded or sliced in INT32 is summed with zero before a RESCALE.",
     copy=plus_zero,
 )
-# At the RESCALE, before ``widened`` makes a CAST of it: that sees what reads it, and not what reads a view of it.
+# At the RESCALE, before ``widened_by_cast`` makes a CAST of it: that sees what reads it, and not what reads a view.
 RESHAPE_BEFORE_RESCALE = Rewrite("reshaped_first", Stage.LEGALIZE, ("RESCALE",), _reshape_before_rescale)
 # Vela makes one operation of it all, which is for scales that leave a sum as many bits as it can have.
-SMALL_SUM = copied(
-    "small_sum",
+SCALED_OPERAND_OF_SUM = copied(
+    "zero_added_to_scaled_operand",
     _OF_SCALED,
     "One of two operands that small whole scales widen is summed with zero before they are added.",
     _large_scales,
@@ -180,7 +180,7 @@ RESCALE_AS_SUM = copied(
 )
 # Vela otherwise widens other elements, or some only, unless it makes the RESCALE part of what reads it.
 CONCAT_TO_INT32 = copied(
-    "wide_assembled",
+    "pooled_before_widening",
     _OF_MOVED,
     "What was sliced, joined, padded or repeated goes through a pool before it is widened.",
     _read_narrow,
@@ -195,5 +195,5 @@ BROADCAST_INT32 = copied(
     copy=plus_zero,
 )
 RESCALE_AS_CAST = pattern_rewrite(
-    "widened", Stage.LEGALIZE, _TO_INT32, _rescale_as_cast, _not_to_int32, frozenset(_RESHAPE)
+    "widened_by_cast", Stage.LEGALIZE, _TO_INT32, _rescale_as_cast, _not_to_int32, frozenset(_RESHAPE)
 )

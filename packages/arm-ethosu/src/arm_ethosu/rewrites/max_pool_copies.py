@@ -180,8 +180,8 @@ POOLED_CHOICE = copied(
     operand="choice",
 )
 DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
-MADE_SMALLER = copied(
-    "made_smaller",
+POOLED_BEFORE_RESIZE = copied(
+    "pooled_before_resize",
     _WRITTEN,
     "What a RESIZE makes smaller goes through a pool: Vela lets it begin before all it reads is written.",
     _no_smaller,

@@ -204,8 +204,8 @@ TRANSPOSE_OF_LAYER = Choice("transpose_of_layer", _ANY, _copied_layer, _no_layer
 TRANSPOSE_OF_FEW_AXES, TRANSPOSE_OF_FEW_AXES_U85 = _of_few_axes(MAX_AXIS), _of_few_axes(inf)
 # Vela moves the axes of the tensor before the RESHAPE, and ends with an error where it would join more than 65536
 # elements. The axes after it may be few enough.
-OWN_AXES = copied(
-    "own_axes",
+POOLED_BEFORE_TRANSPOSE = copied(
+    "pooled_before_transpose",
     Pattern("TRANSPOSE", {0: Pattern("RESHAPE", name="view", dtype=POOLABLE)}),
     "What a RESHAPE takes axes of one element from goes through a pool before a TRANSPOSE.",
     _few_axes,
