@@ -77,6 +77,24 @@ def test_paths_of_the_repository_that_are_named_exist(file: Path) -> None:
         assert homes, f"{file.relative_to(ROOT)}: there is no {module}"
 
 
+def _blank(block: re.Match[str]) -> str:
+    return "\n" * block[0].count("\n")
+
+
+@every_file
+def test_rows_of_a_table_have_the_cells_of_its_head(file: Path) -> None:
+    cells = 0
+    for number, line in enumerate(re.sub(r"^```.*?^```", _blank, file.read_text(), flags=re.M | re.S).split("\n"), 1):
+        found = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+        assert not (cells and found) or found == cells, f"line {number}"
+        cells = found
+
+
+def test_every_decision_is_in_the_navigation() -> None:
+    named = set(re.findall(r"adr/(\S+\.md)", (ROOT / "mkdocs.yml").read_text()))
+    assert named == {file.name for file in (ROOT / "docs" / "adr").glob("*.md")}
+
+
 @every_file
 def test_every_code_block_says_its_language(file: Path) -> None:
     assert [block.line for block in blocks(file) if not block.language] == []
