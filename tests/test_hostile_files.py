@@ -87,6 +87,20 @@ def _with_planned_memory(good: bytes) -> bytes:
     return bytes(serialize_pte_binary(file))
 
 
+def _with_pickle(good: bytes) -> bytes:
+    """An archive of PyTorch whose example inputs run a program, beside its folder, as they are loaded."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(good)) as old, zipfile.ZipFile(buffer, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, b"cos\nsystem\n(S'touch ../owned'\ntR." if name.endswith(".pt") else old.read(name))
+    return buffer.getvalue()
+
+
+def _at(place: int, number: int) -> Callable[[bytes], bytes]:
+    """The file with a number of 64 bits at a place."""
+    return lambda good: good[:place] + number.to_bytes(8, "little") + good[place + 8 :]
+
+
 DEEP = b"[" * 100_000
 HOSTILE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "an array of 8 TiB": (
@@ -108,6 +122,41 @@ HOSTILE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "an area that is code": ("vela.ini, read", lambda good: good.replace(b"axi0_port=Sram", b"axi0_port=*/ x")),
     "weights outside of the folder": ("net.onnx, explain", lambda good: good.replace(b"./weights", b"/etc/host")),
     "a vector beyond the end": ("net.tflite, explain", lambda good: good[: len(good) // 2]),
+    "a section of a VGF at the end of 64 bits": ("net.vgf, run", _at(16, 2**64 - 16)),
+    "a section of a VGF that is larger than the file": ("net.vgf, explain", _at(24, 2**40)),
+    "data of a .ptd at the end of 64 bits": ("weights.ptd, extract", _at(32, 2**64 - 16)),
+    "data of a .ptd that is not what its name says": (
+        "weights.ptd, extract",
+        lambda good: good[:0x100] + bytes([good[0x100] ^ 1]) + good[0x101:],
+    ),
+    "a nested recipe": ("recipe.toml, read", lambda _: b"nodes = " + DEEP),
+    "a scheme of a recipe with controls": ("recipe.toml, read", lambda _: b'scheme = "\\u001b]0;x\\u0007"\n'),
+    "a board that shares a folder of the system": (
+        "board/board.toml, read",
+        lambda good: good.replace(b'"cortex-m"', b'"../../../../../etc"'),
+    ),
+    "a description of a board that is a number": (
+        "board/board.toml, read",
+        lambda good: good.replace(b'"ACME"', b"9" * 4000),
+    ),
+    "a nested chip": ("chips/acme.toml, read", lambda good: good.replace(b'"640K"', DEEP)),
+    "an option of a chip that is a path": (
+        "chips/acme.toml, read",
+        lambda good: good.replace(b'"640K"', b'"./../../x"'),
+    ),
+    "a nested tokenizer": ("tokenizer.json, read", lambda _: DEEP),
+    "a tokenizer with numbers that are none": (
+        "tokenizer.json, read",
+        lambda good: good.replace(b'"good": 0', b'"good": 1e400'),
+    ),
+    "a nested line of a journal": ("study/journal.log, read", lambda good: good + b'{"op_code": ' + DEEP + b"\n"),
+    "a cost in a journal that is no number": (
+        "study/journal.log, read",
+        lambda good: good.replace(b'"cycles": 1000000.0', b'"cycles": 1' + b"0" * 400),
+    ),
+    "a nested record of a quantized program": ("kept.json, read", lambda _: b'{"accuracy": ' + DEEP),
+    "a quantized program that is code": ("kept.pt2, read", _with_pickle),
+    "a payload that is larger than it": ("npu.vela, run", lambda good: good[: len(good) // 2]),
     "a name with controls": ("net.tosa, compile", lambda good: good.replace(b"relu/CLAMP", b"\x1b]0;/CLAMP")),
 }
 

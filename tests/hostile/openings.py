@@ -13,13 +13,17 @@ import rich
 import typer
 from typer.main import get_command
 
+from arm_cortex_m.firmware import board
 from arm_cortex_m.firmware.manifest import read_manifest
 from arm_ethosu.vela_ini import VelaIni
 from arm_tosa_core.accuracy.recipe import read_recipe
 from arm_tosa_core.accuracy.scheme import read_scheme
+from arm_tosa_core.cli.files import read_tosa
 from arm_tosa_core.cli.main import app
+from arm_tosa_core.exir.model_explorer import graph_file
 from arm_tosa_core.flow import cache
 from arm_tosa_core.llm.tokenizer import read_tokenizer
+from arm_tosa_core.plugin.chip import read_chips
 from arm_tosa_core.support.cache_folder import cache_folder
 from arm_tosa_core.support.errors import ArmTosaError
 from arm_tosa_core.sweep import quantized
@@ -99,6 +103,11 @@ def _quantized(folder: Path) -> None:
         print(found.accuracy.value, found.accuracy.drop)
 
 
+def _board(folder: Path) -> None:
+    board.boards = lambda: {"acme": folder / "board"}  # as a package's entry point would add it
+    print(board.find_board("acme"))
+
+
 def _tokenizer(folder: Path) -> None:
     file = folder / "tokenizer.json"
     print(read_tokenizer(file.read_bytes(), file).encode("good words").ids)
@@ -109,12 +118,18 @@ OPENINGS = (
     Opening("npu.pte", "extract", _command("extract", "npu.pte", "-o", "out")),
     Opening("npu.pte", "deploy", _command("deploy", "npu.pte", "-o", "new", "--board", "host")),
     Opening("npu.pte", "deploy, executorch", _command("deploy", "npu.pte", "-o", "new", "--format", "executorch")),
+    Opening("npu.pte", "verify", _command("verify", "npu.pte", "--tosa", "npu.tosa"), 1),
+    Opening("npu.tosa", "verify", _command("verify", "npu.pte", "--tosa", "npu.tosa"), 1),
+    Opening("npu.vela", "run", _command("run", "npu.vela", "--input", "x8.npy"), 1),
     Opening("gpu.pte", "run", _command("run", "gpu.pte", "--input", "x.npy"), 1),
     Opening("tosa.pte", "extract", _command("extract", "tosa.pte", "-o", "out")),
     Opening("weights.ptd", "run", _command("run", "apart.pte", "--input", "x.npy", "--data", "weights.ptd"), 1),
     Opening("weights.ptd", "extract", _command("extract", "apart.pte", "-o", "out", "--data", "weights.ptd")),
     Opening("net.tosa", "run", _command("run", "net.tosa", "--input", "x.npy")),
     Opening("net.tosa", "compile", _command("compile", "net.tosa", "-t", "tosa", "-o", "again.tosa")),
+    Opening(
+        "net.tosa", "view", _call(lambda folder: json.dumps(graph_file(read_tosa(folder / "net.tosa"), "net.tosa")))
+    ),
     Opening("net.vgf", "explain", _command("explain", "net.vgf")),
     Opening("net.vgf", "run", _command("run", "net.vgf", "--input", "x.npy")),
     Opening("net.pt2", "explain", _command("explain", "net.pt2", "-t", "tosa")),
@@ -126,6 +141,8 @@ OPENINGS = (
     Opening("scheme.json", "read", _call(lambda folder: read_scheme(folder / "scheme.json"))),
     Opening("space.toml", "read", _call(lambda folder: read_space(folder / "space.toml"))),
     Opening("recipe.toml", "read", _call(lambda folder: read_recipe(folder / "recipe.toml"))),
+    Opening("board/board.toml", "read", _call(_board)),
+    Opening("chips/acme.toml", "read", _call(lambda folder: print(read_chips(folder / "chips")))),
     Opening("fw/arm-firmware.json", "read", _call(lambda folder: read_manifest(folder / "fw"))),
     Opening("fw/arm-firmware.json", "deploy", _command("deploy", "npu.pte", "-o", "fw", "--board", "host")),
     Opening("entry.lowered", "load", _call(_cached)),

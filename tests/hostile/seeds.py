@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,17 @@ SCHEME = {"scheme": "int8", "modules": {"conv": "int16x8"}}
 SPACE = '[targets."ethos-u55-128"]\nmemory_mode = ["Shared_Sram", "default"]\n'
 
 
+BOARD = 'description = "ACME"\nshares = ["cortex-m"]\nrun = ["acme-flash", "{firmware}"]\nnpu = "ethos-u55"\n'
+CHIP = """title = "ACME"
+target = "ethos-u55-128"
+[options]
+sram_size = "640K"
+[facts]
+macs = [128, "acme"]
+[sources]
+acme = "https://acme.example/"
+"""
+
 #: A study of a sweep.
 STUDIED, ORIGIN, POINT = Space({"tosa-int": {}}, ["int8", "int16x8"], {}), "model", Point("tosa-int", "int8")
 
@@ -56,8 +68,13 @@ def make(folder: Path) -> None:
     torch.manual_seed(0)
     x = torch.randn(1, 2, 6, 6)
     ethosu = EthosUCompileSpec("ethos-u55-128")
-    npu = lower(exported(Net().eval(), (x,), ethosu, "int8"), ethosu, cache=True)
+    program = exported(Net().eval(), (x,), ethosu, "int8")
+    npu = lower(program, ethosu, cache=True)
     (folder / "npu.pte").write_bytes(npu.buffer)
+    (folder / "npu.vela").write_bytes(delegates(npu.buffer)[0].payload)
+    with tempfile.TemporaryDirectory() as left:
+        lower(program, EthosUCompileSpec("ethos-u55-128").dump_intermediate_artifacts_to(left))
+        (folder / "npu.tosa").write_bytes(Path(left, "delegate_0", "ethos-u55-128.tosa").read_bytes())
     apart = lower(
         exported(Net().eval(), (x,), ethosu, "int8"), ethosu, executorch=ExecuTorchOptions(external_constants="weights")
     )
@@ -78,11 +95,15 @@ def make(folder: Path) -> None:
     (folder / "net.tflite").write_bytes(tflite(image_network()))
     write_onnx(folder / "net.onnx")
     np.save(folder / "x.npy", x.numpy())
+    np.save(folder / "x8.npy", np.zeros((1, 2, 6, 6), np.int8))
     np.savez(folder / "data.npz", x=np.concatenate([x.numpy()] * 2))
     (folder / "vela.ini").write_bytes(locate("Arm/vela.ini").read_bytes())
     (folder / "scheme.json").write_text(json.dumps(SCHEME))
     (folder / "space.toml").write_text(SPACE)
     (folder / "recipe.toml").write_text(Recipe(nodes={"add": "int16x8"}, target="tosa").to_toml("made"))
+    for name, text in (("board/board.toml", BOARD), ("chips/acme.toml", CHIP)):
+        (folder / name).parent.mkdir()
+        (folder / name).write_text(text)
     FIRMWARE.deploy({"net": Program(npu.buffer)}, "ethos-u55-128", "host", folder / "fw")
     (entry,) = cache_folder().glob(f"*{cache._SUFFIX}")
     (folder / "entry.lowered").write_bytes(entry.read_bytes())
