@@ -216,7 +216,8 @@ class Masked(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("mask", "trained"), [([0.0, -INF], True), ([0.0, -INF], False), ([-0.5, -INF], False), ([-0.5, -1.0], True)]
+    ("mask", "trained"),
+    [([0.0, -INF], True), ([0.0, -INF], False), ([-0.5, -INF], False), ([-0.5, -INF], True), ([-0.5, -1.0], True)],
 )
 def test_masks_may_be_infinite(mask: list[float], trained: bool) -> None:
     x = torch.rand(3, 2)

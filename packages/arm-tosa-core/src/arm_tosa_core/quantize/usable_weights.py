@@ -12,12 +12,12 @@ from ..support.errors import UsageError
 
 #: As many names are said.
 _SAID = 3
-_BATCH_NORM = "aten.batch_norm.default"
-_STATISTICS = slice(3, 5)
+#: What multiplies with weights, or divides by them: an inf is no mask there.
+_WEIGHED = ("conv", "linear", "batch_norm", "layer_norm", "group_norm", "embedding", "matmul", "mm", "mul", "bmm")
 
 
 def require_usable(model: GraphModule) -> None:
-    """Refuses weights with inf or NaN. Masks may have inf: buffers, and parameters of nothing but 0 and inf.
+    """Refuses NaN in what a graph reads, and inf but in what may be a mask: nothing multiplies with it.
 
     Raises:
         UsageError: names the first ones, and says how many there are.
@@ -33,18 +33,18 @@ def require_usable(model: GraphModule) -> None:
 
 def _unusable(model: GraphModule) -> Iterator[str]:
     """The names of weights that the graph reads, and how much of each is bad."""
-    weights, parameters = model.state_dict(), {name for name, _ in model.named_parameters()}
-    statistics = {
-        getattr(read, "target", None)
+    weights = model.state_dict()
+    multiplied = {
+        read.target
         for node in model.graph.nodes
-        if node.op == "call_function" and canonical(node.target) == _BATCH_NORM
-        for read in node.args[_STATISTICS]
+        if node.op == "call_function" and canonical(node.target).removeprefix("aten.").startswith(_WEIGHED)
+        for read in node.all_input_nodes
+        if read.op == "get_attr"
     }
     for name in dict.fromkeys(node.target for node in model.graph.nodes if node.op == "get_attr" and node.users):
         weight = weights.get(name)
         if weight is None or not weight.is_floating_point():
             continue
-        usable = torch.isfinite(weight)
-        is_mask = name not in statistics and (name not in parameters or not weight[usable].any())
-        if not usable.all() and not (is_mask and not weight.isnan().any()):
-            yield f"{int((~usable).sum())} of the {weight.numel()} numbers of {name}"
+        bad = ~torch.isfinite(weight) if name in multiplied else torch.isnan(weight)
+        if bad.any():
+            yield f"{int(bad.sum())} of the {weight.numel()} numbers of {name}"
