@@ -27,14 +27,24 @@ UNBOUNDED = 65504.0
 _GAP, _CERTAIN = 64.0, 1e30
 
 
-def unbounded(x: torch.Tensor) -> torch.Tensor:
-    """Which numbers of a tensor mean "infinite": they saturate, and do not stretch a scale."""
+def unbounded(x: torch.Tensor, far: float = 0.0) -> torch.Tensor:
+    """Which numbers of a tensor mean "infinite": they saturate, and do not stretch a scale.
+
+    Args:
+        far: a number that is known to mean so, if it lies far from the others, as do those near it; 0: there is none.
+    """
     size = x.detach().abs()
-    beyond = size >= UNBOUNDED
+    beyond = size >= least_unbounded(far)
     if not beyond.any():
         return beyond
     rest = size[~beyond]
-    return beyond if rest.numel() and rest.max() * _GAP <= size[beyond].min() else size >= _CERTAIN
+    apart = rest.max() * _GAP <= size[beyond].min() if rest.numel() else far != 0
+    return beyond if apart else size >= _CERTAIN
+
+
+def least_unbounded(far: float) -> float:
+    """From which magnitude on numbers may mean "infinite": see ``unbounded``."""
+    return min(UNBOUNDED, abs(far) / 2) if far else UNBOUNDED
 
 
 @dataclass(frozen=True)

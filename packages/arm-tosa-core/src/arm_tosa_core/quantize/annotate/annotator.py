@@ -26,6 +26,7 @@ from ..schemes.config import SMALLEST_RANGE, QuantizationConfig
 from ..schemes.fake_quantizers import MaskedFakeQuantize
 from ..schemes.observers import MaskedHistogramObserver
 from .energies import unrounded_sums
+from .far_numbers import far_numbers
 from .node_roles import (
     ACCUMULATES,
     absorbed,
@@ -78,8 +79,9 @@ def annotate(
     for node, why in reasons.items():
         note(node, wide=why)
     unrounded = unrounded_sums(module, rules, config_of, computed, samples) if tables and samples else set()
-    _Annotator(module, rules, config_of, computed, unrounded).run()
-    refer_to_first(module.graph, partial(_without_masks, rules))
+    far = far_numbers(module.graph, rules)
+    _Annotator(module, rules, config_of, computed, unrounded, far).run()
+    refer_to_first(module.graph, partial(_without_masks, rules, far))
 
 
 def _mark_states(states: Mapping[Node, Node], rules: RuleSet) -> set[Node]:
@@ -101,6 +103,7 @@ class _Annotator:
     Args:
         computed: the nodes that are no constants.
         unrounded: those whose results are not quantized, see ``unrounded_sums``.
+        far: see ``far_numbers``.
     """
 
     def __init__(
@@ -110,9 +113,10 @@ class _Annotator:
         config_of: Callable[[Node], QuantizationConfig | None],
         computed: set[Node],
         unrounded: set[Node],
+        far: Mapping[Node, float],
     ) -> None:
         self.module, self.rules, self.config_of, self.computed = module, rules, config_of, computed
-        self.unrounded = unrounded
+        self.unrounded, self.far = unrounded, far
 
     def run(self) -> None:
         """Annotates functions that will be one table, then every other node."""
@@ -222,6 +226,8 @@ class _Annotator:
         own = dict(made_by.keywords)
         if (row := told_apart(node, self.rules)) is not None:
             own["row"] = row
+        if node in self.far:
+            own["far"] = self.far[node]
         if made_by.func is MaskedHistogramObserver:
             own |= self._known_of_range(node, spec, made_by.keywords)
         elif any(self.rules.traits_of(user).pole for user in node.users):
@@ -276,15 +282,20 @@ class _Annotator:
             _mark(node, {x: config.input_activation, weight: _along(config.weight, node, rule.traits)}, None)
 
 
-def _without_masks(rules: RuleSet, spec: QuantizationSpecBase, places: Sequence[Place]) -> QuantizationSpecBase:
+def _without_masks(
+    rules: RuleSet, far: Mapping[Node, float], spec: QuantizationSpecBase, places: Sequence[Place]
+) -> QuantizationSpecBase:
     """The spec of a group, whose observer is told of the masks that any of its tensors has."""
     made_by = getattr(getattr(spec, "observer_or_fake_quant_ctr", None), "p", None)
-    if made_by is None or made_by.func not in _TOLD or made_by.keywords.get("row") is not None:
+    if made_by is None or made_by.func not in _TOLD:
         return spec
-    row = masked_by(told_apart(place if isinstance(place, Node) else place[0], rules) for place in places)
-    if row is None:
+    told, nodes = dict(made_by.keywords), [place if isinstance(place, Node) else place[0] for place in places]
+    if told.get("row") is None:
+        told["row"] = masked_by(told_apart(node, rules) for node in nodes)
+    told["far"] = min((far[node] for node in nodes if node in far), key=abs, default=0.0)
+    if not told["row"] and not told["far"]:
         return spec
-    told = made_by.func.with_args(**made_by.keywords, row=row)
+    told = made_by.func.with_args(**told)
     return replace(cast(QuantizationSpec, spec), observer_or_fake_quant_ctr=told)
 
 

@@ -16,7 +16,7 @@ from ...lowering.rule_set import RuleSet
 from ...lowering.traits import Moves
 
 #: Such a factor makes masks of ones and zeros, which must not be a part of a step off.
-_MASKS = 1000.0
+MASKS = 1000.0
 #: Policies whose result is an int32 accumulator, so that a clamp or a change of scale that follows is free.
 ACCUMULATES = frozenset({Q.CONV, Q.NORM, Q.ARITHMETIC, Q.ACCUMULATE, Q.PRODUCT})
 
@@ -121,4 +121,4 @@ def _is_scale(node: Node) -> bool:
     if isinstance(other, Node) and is_constant(other):
         value = attribute(other)
         other = float(value) if value.numel() == 1 else None
-    return isinstance(other, (int, float)) and 0 < other < _MASKS
+    return isinstance(other, (int, float)) and 0 < other < MASKS

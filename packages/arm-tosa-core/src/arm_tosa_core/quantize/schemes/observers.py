@@ -13,7 +13,7 @@ from ...lowering.values import unbounded
 from ...support.errors import UsageError
 
 #: How far beyond the other numbers a mask lies for a quantized model: exp(-8) is less than a step of 8 bits.
-_MARGIN = 8.0
+MARGIN = 8.0
 #: How far beyond zeros, and beyond zeros and ones: what a mask is added to may lie far apart, and these need no fine
 #: steps.
 _FROM_ZEROS, _FROM_ONES = 1024.0, 64.0
@@ -76,14 +76,14 @@ class Row:
         return max(top - self.depth, min(self.masks)) if self.masks else math.inf
 
 
-def without_masks(x: torch.Tensor) -> torch.Tensor:
-    """A tensor as its range has to be: numbers that mean "infinite" lie a margin beyond the others."""
-    masked = unbounded(x)
+def without_masks(x: torch.Tensor, far: float = 0.0) -> torch.Tensor:
+    """A tensor as its range has to be: what means "infinite", or is ``far``, lies a margin beyond 0 and the others."""
+    masked = unbounded(x, far)
     if not masked.any():
         return x
     others = x.detach()[~masked]
-    low, high = (others.min(), others.max()) if others.numel() else (x.new_zeros(()), x.new_zeros(()))
-    return torch.where(masked, torch.where(x.detach() > 0, high + _MARGIN, low - _MARGIN), x)
+    low, high = torch.cat([others, x.new_zeros(1)]).aminmax()
+    return torch.where(masked, torch.where(x.detach() > 0, high + MARGIN, low - MARGIN), x)
 
 
 class MaskedHistogramObserver(RangeObserver):
@@ -100,6 +100,7 @@ class MaskedHistogramObserver(RangeObserver):
     Args:
         bounds: which the numbers do not exceed, such as those of a clamp. The range is not widened beyond.
         row: how much of the tensor a softmax tells apart that reads it.
+        far: a number that may stand where nothing counts, if it lies far from all others; 0: there is none.
     """
 
     def __init__(
@@ -107,11 +108,13 @@ class MaskedHistogramObserver(RangeObserver):
         *,
         bounds: tuple[float, float] = (-math.inf, math.inf),
         row: Row | None = None,
+        far: float = 0.0,
         **arguments: Any,
     ) -> None:
         super().__init__(**arguments)
         self._bounds = bounds
         self._row = row and row.of_steps(self.quant_max - self.quant_min)
+        self._far = far
         #: How far numbers that mean "infinite" lie beyond all others that were seen.
         self._reach = _FROM_ZEROS
         #: The signs of these numbers.
@@ -135,12 +138,12 @@ class MaskedHistogramObserver(RangeObserver):
                 f"{list(x.shape)} are NaN: look for NaN in the calibration data, and for what makes it in the model"
             )
         numbers = x.detach() if self._row is None else self._row.bounded(x.detach())
-        seen = without_masks(numbers)
-        if self._reach > _MARGIN:
-            masked = unbounded(numbers)
+        seen = without_masks(numbers, self._far)
+        if self._reach > MARGIN:
+            masked = unbounded(numbers, self._far)
             others = numbers[~masked]
             self._masks |= set(numbers[masked].sign().tolist())
-            far = _FROM_ZEROS if not others.any() else _FROM_ONES if ((others == 0) | (others == 1)).all() else _MARGIN
+            far = _FROM_ZEROS if not others.any() else _FROM_ONES if ((others == 0) | (others == 1)).all() else MARGIN
             self._reach = min(self._reach, far)
         self._zeros += int((seen == 0).sum())
         self._count += seen.numel()
@@ -199,7 +202,7 @@ class MaskedHistogramObserver(RangeObserver):
         )
         if self._row is not None:
             low = min(low, self._row.floor(float(self.max_val)))
-        if self._reach > _MARGIN:
+        if self._reach > MARGIN:
             low, high = -self._reach if -1 in self._masks else low, self._reach if 1 in self._masks else high
         if self._count == 1:
             scale = max(-low, high) / self.quant_max if symmetric else (high - low) / (self.quant_max - self.quant_min)
