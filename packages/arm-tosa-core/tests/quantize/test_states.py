@@ -108,7 +108,7 @@ def test_a_rolled_model_stays_near() -> None:
         exact, made = (torch.cat(_levels(model, calls(1))) for model in (Leaky(), quantized))
         return float((exact - made).square().sum())
 
-    assert noise("residuals") < 0.01 * noise("none")
+    assert noise("residuals") < 0.05 * noise("none")
 
 
 def _levels(model: nn.Module, samples: list[tuple[torch.Tensor, ...]]) -> list[torch.Tensor]:

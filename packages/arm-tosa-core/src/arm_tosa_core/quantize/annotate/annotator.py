@@ -13,7 +13,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import QuantizationSpec, QuantizationSpecBase, SharedQuantizationSpec
 
-from ...compat.torchao import ANNOTATION, annotation, is_annotated
+from ...compat.torchao import ANNOTATION, annotation, has_one_scale, is_annotated
 from ...lowering.exported_program import attribute, is_constant
 from ...lowering.node_facts import facts, note
 from ...lowering.rule import Q, Rule
@@ -25,6 +25,7 @@ from ..schemes.bias_spec import bias_spec
 from ..schemes.config import SMALLEST_RANGE, QuantizationConfig
 from ..schemes.fake_quantizers import MaskedFakeQuantize
 from ..schemes.observers import MaskedHistogramObserver
+from ..schemes.scaled_spec import ScaledSpec, scaled_spec
 from .energies import unrounded_sums
 from .far_numbers import far_numbers
 from .node_roles import (
@@ -35,7 +36,9 @@ from .node_roles import (
     is_centered,
     is_float_result,
     is_sum,
+    is_view,
     origin,
+    scale_factor,
     training_norm,
 )
 from .scale_groups import Place, refer_to_first
@@ -81,7 +84,7 @@ def annotate(
     unrounded = unrounded_sums(module, rules, config_of, computed, samples) if tables and samples else set()
     far = far_numbers(module.graph, rules)
     _Annotator(module, rules, config_of, computed, unrounded, far).run()
-    refer_to_first(module.graph, partial(_without_masks, rules, far))
+    refer_to_first(module.graph, partial(_of_group, rules, far))
 
 
 def _mark_states(states: Mapping[Node, Node], rules: RuleSet) -> set[Node]:
@@ -209,7 +212,10 @@ class _Annotator:
         while (follower := absorbed(last, rule, self.rules)) is not None and self._wanted(follower):
             _mark(last, specs if last is node else {}, None)
             last = follower
-        _mark(last, specs if last is node else {}, self._given(last, config) if is_float_result(last) else None)
+        given = self._given(last, config) if is_float_result(last) else None
+        if last is node and rule.quant is Q.PRODUCT:
+            given = _scaled(node, specs, given, config)
+        _mark(last, specs if last is node else {}, given)
 
     def _given(self, node: Node, config: QuantizationConfig) -> QuantizationSpecBase | None:
         """How a result is quantized."""
@@ -280,6 +286,38 @@ class _Annotator:
         x, weight = node.args[:2]
         if isinstance(x, Node) and isinstance(weight, Node) and weight not in self.computed and x in self.computed:
             _mark(node, {x: config.input_activation, weight: _along(config.weight, node, rule.traits)}, None)
+
+
+def _scaled(
+    product: Node,
+    specs: Mapping[Node, QuantizationSpecBase | None],
+    given: QuantizationSpecBase | None,
+    config: QuantizationConfig,
+) -> QuantizationSpecBase | None:
+    """The spec of a product: with a number it has the integers of what it reads, if both have as many bits.
+
+    In a scale of its own every number would be rounded again, which a sine of many turns shows most. In training, a
+    fake quantizer that is told of a pole or of masks stays, for the sake of gradients.
+    """
+    if config.is_qat and given is not config.output_activation:
+        return given
+    operands = product.all_input_nodes
+    factor, read = scale_factor(product) if len(operands) == 1 else None, specs.get(operands[0])
+    if factor is None or read is None or not isinstance(given, QuantizationSpec) or not has_one_scale(read, given):
+        return given
+    return scaled_spec(product, factor, given)
+
+
+def _of_group(
+    rules: RuleSet, far: Mapping[Node, float], spec: QuantizationSpecBase, places: Sequence[Place]
+) -> QuantizationSpecBase:
+    """The spec of all that has one scale: of views of a product with a number alone, that of the product."""
+    if isinstance(spec, ScaledSpec):
+        results = [place for place in places[1:] if isinstance(place, Node)]
+        if all((rule := rules.of_node(node)) is not None and is_view(node, rule) for node in results):
+            return spec
+        spec = spec.observed
+    return _without_masks(rules, far, spec, places)
 
 
 def _without_masks(

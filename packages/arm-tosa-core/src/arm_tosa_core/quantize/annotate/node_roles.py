@@ -99,7 +99,7 @@ def absorbed(node: Node, rule: Rule, rules: RuleSet) -> Node | None:
     follower = rules.of_node(user)
     if follower is None or is_annotated(user) or user.args[0] is not node:
         return None
-    if follower.quant is Q.BOUNDS or (follower.quant is Q.PRODUCT and _is_scale(user)):
+    if follower.quant is Q.BOUNDS or (follower.quant is Q.PRODUCT and scale_factor(user) is not None):
         return user
     return None
 
@@ -115,10 +115,10 @@ def training_norm(node: Node, rules: RuleSet) -> Node | None:
     return user if rules.traits_of(node).image else None
 
 
-def _is_scale(node: Node) -> bool:
-    """A product with, or a quotient by, a positive number; what makes masks of zeros and ones reads them rounded."""
+def scale_factor(node: Node) -> float | None:
+    """The positive number that a product is with; what makes masks of zeros and ones reads them rounded."""
     other: Any = node.args[1] if len(node.args) > 1 else None
     if isinstance(other, Node) and is_constant(other):
         value = attribute(other)
         other = float(value) if value.numel() == 1 else None
-    return isinstance(other, (int, float)) and 0 < other < MASKS
+    return float(other) if isinstance(other, (int, float)) and 0 < other < MASKS else None

@@ -38,7 +38,7 @@ class _Steps:
 
     def __call__(self, observers: Sequence[Any]) -> tuple[torch.Tensor, torch.Tensor]:
         (of_input, _), (of_weight, _) = (o.calculate_qparams() for o in observers)
-        scale = of_input.reshape(-1) * of_weight.reshape(-1)
+        scale = (of_input.reshape(-1) * of_weight.reshape(-1)).float()
         size = self.bias.detach().abs()
         if scale.numel() == 1:
             size = size.max().reshape(1)
