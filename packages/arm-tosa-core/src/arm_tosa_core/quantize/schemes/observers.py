@@ -120,6 +120,8 @@ class MaskedHistogramObserver(RangeObserver):
         #: The signs of these numbers.
         self._masks: set[float] = set()
         self._count = self._zeros = 0
+        #: Whether numbers were seen that do not mean "infinite".
+        self._others = False
         #: How many independent numbers a sample has that reaches so far and has so many numbers beyond a quarter of it.
         #: Views of one tensor, which share an observer, are one sample by that.
         self._samples: dict[tuple[float, int], float] = {}
@@ -139,8 +141,9 @@ class MaskedHistogramObserver(RangeObserver):
             )
         numbers = x.detach() if self._row is None else self._row.bounded(x.detach())
         seen = without_masks(numbers, self._far)
+        masked = unbounded(numbers, self._far)
+        self._others = self._others or not bool(masked.all())
         if self._reach > MARGIN:
-            masked = unbounded(numbers, self._far)
             others = numbers[~masked]
             self._masks |= set(numbers[masked].sign().tolist())
             far = _FROM_ZEROS if not others.any() else _FROM_ONES if ((others == 0) | (others == 1)).all() else MARGIN
@@ -162,6 +165,11 @@ class MaskedHistogramObserver(RangeObserver):
     def all_zeros(self) -> bool:
         """Whether numbers were seen, and none but 0."""
         return 0 < self._zeros == self._count
+
+    @property
+    def all_masks(self) -> bool:
+        """Whether numbers were seen, and none but those that mean "infinite"."""
+        return self._count > 0 and not self._others
 
     def _spread(self) -> float:
         """How much farther the next sample may reach, in parts of the farthest, by how much those seen differ."""
