@@ -17,6 +17,7 @@ from torch.fx import Node, map_arg
 
 from ..lowering.exported_program import copy_with_twins, is_graph
 from ..lowering.operator_names import canonical
+from ..lowering.values import of_type
 from .wrapped_graphs import graphs_of
 
 _aten = torch.ops.aten
@@ -54,8 +55,9 @@ def without_remainders(program: ExportedProgram, elsewhere: Container[Node]) -> 
 def _replaced(node: Node) -> Node:
     """Puts the difference in the place of a remainder."""
     x, y = (*node.args, *node.kwargs.values())
-    if not isinstance(x, Node):  # there is no quotient of a number by a tensor
-        x = _before(node, _aten.full.default, [], x, dtype=node.meta["val"].dtype)
+    dtype = node.meta["val"].dtype
+    if isinstance(x, (bool, int, float)):  # there is no quotient of a number by a tensor
+        x = _before(node, _aten.full.default, [], of_type(x, dtype).item(), dtype=dtype)
     quotient = _before(node, _aten.floor_divide.default, x, y)
     multiple = _before(node, _aten.mul.Tensor, quotient, y)
     difference = _before(node, _aten.sub.Tensor, x, multiple)

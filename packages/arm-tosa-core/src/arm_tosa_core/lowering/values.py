@@ -27,6 +27,13 @@ UNBOUNDED = 65504.0
 _GAP, _CERTAIN = 64.0, 1e30
 
 
+def of_type(number: float, dtype: torch.dtype) -> torch.Tensor:
+    """A number as PyTorch takes it beside a tensor of a type: a whole number that integers do not hold wraps."""
+    if isinstance(number, float) or dtype.is_floating_point or dtype.is_complex:
+        return torch.tensor(number, dtype=dtype)
+    return torch.tensor(number).to(dtype)
+
+
 def unbounded(x: torch.Tensor, far: float = 0.0) -> torch.Tensor:
     """Which numbers of a tensor mean "infinite": they saturate, and do not stretch a scale.
 

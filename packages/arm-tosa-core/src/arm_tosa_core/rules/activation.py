@@ -10,7 +10,7 @@ from ..lowering.half_precision import in_float32
 from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Moves, Traits
-from ..lowering.values import Value
+from ..lowering.values import Value, of_type
 
 _INF = math.inf
 
@@ -34,6 +34,8 @@ def hardtanh(b: OpBuilder, x: Value, low: float = -1.0, high: float = 1.0) -> Va
 def clamp(b: OpBuilder, x: Value, low: float | None = None, high: float | None = None) -> Value:
     if isinstance(low, float) or isinstance(high, float):
         x = b.floating(x)
+    if not (x.dtype.is_floating_point or x.quant):
+        low, high = (n if n is None else of_type(n, x.dtype).item() for n in (low, high))
     return b.clamp(x, -_INF if low is None else low, _INF if high is None else high)
 
 

@@ -14,7 +14,7 @@ import torch
 from ..lowering.op_builder import OpBuilder
 from ..lowering.rule import Q, op
 from ..lowering.traits import Traits
-from ..lowering.values import Operand, Value
+from ..lowering.values import Operand, Value, of_type
 from ..support.errors import Rejected
 from .index import index_select, merged_indices
 from .shape import expand, squeeze, unsqueeze
@@ -210,7 +210,7 @@ def index_add(b: OpBuilder, x: Value, dim: int, indices: Value, new: Value, *, a
 @op("aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor", quant=Q.SHARED)
 def index_fill(b: OpBuilder, x: Value, dim: int, indices: Value, number: Operand) -> Value:
     if not isinstance(number, Value):
-        return index_put(b, x, _along(dim, x, indices), b.const(torch.tensor(number, dtype=x.dtype)))
+        return index_put(b, x, _along(dim, x, indices), b.const(of_type(number, x.dtype)))
     (dim,), places, _ = merged_indices(b, x, _along(dim, x, indices))
     hits = _hits(b, x.shape[dim], b.RESHAPE(places, [1, places.size]))
     hit = b.RESHAPE(_anywhere(b, hits), [n if i == dim else 1 for i, n in enumerate(x.shape)])

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ...support.errors import Rejected, require
-from ..values import Operand, QParams, Value
+from ..values import Operand, QParams, Value, of_type
 from .casts import EXACT, NARROW, RANGES, SATURATED, SMALL_INTEGERS, Casts
 from .halves import Halves
 from .quantization import Quantization
@@ -29,7 +29,7 @@ class Arithmetic(Quantization, Casts):
         result = []
         for v in operands:
             if not isinstance(v, Value):
-                result.append(self.const(torch.tensor(v, dtype=dtype)))
+                result.append(self.const(of_type(v, dtype)))
             elif quantized and v.dtype in EXACT:
                 result.append(self.exact(v))
             else:

@@ -19,14 +19,11 @@ from ...tosa.ir import DType, Origin, Tensor, fewest_axes, finest_axes
 from ...tosa.specification import TosaSpecification
 from ...tosa.table_checks import check
 from ...tosa.verifier import Check
-from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
+from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones, of_type
 
 #: Constants with more elements are made at their first read: most nodes that a target refuses have some.
 _SMALL = 1024
 _INT32 = (-(2**31), 2**31 - 1)
-
-#: TOSA's types in place of types that it lacks.
-_NARROWED = {torch.int64: torch.int32, torch.float64: torch.float32}
 
 #: Results of composites on constants are computed at compile time.
 _FOLDED: dict[str, Callable[..., torch.Tensor]] = {
@@ -134,7 +131,7 @@ class Emitter:
                 cache.popitem()
 
     def scalar(self, number: float | bool, like: Value) -> Value:
-        return self.const(torch.tensor(number, dtype=like.dtype))
+        return self.const(of_type(number, like.dtype))
 
     def const(self, data: torch.Tensor, quant: QParams | None = None) -> Value:
         """A constant; ``quant`` if ``data`` holds the integers of a quantized tensor."""
@@ -170,7 +167,7 @@ class Emitter:
                 value.bounds is None or (value.bounds[0] >= _INT32[0] and value.bounds[1] <= _INT32[1]),
                 f"an int64 constant has values in {value.bounds}, beyond int32",
             )
-        kind = _NARROWED.get(data.dtype, data.dtype)
+        kind = torch.int32 if data.dtype == torch.int64 else data.dtype
         moved = data.detach().permute(inverse(perm)) if value.rank else data.detach()
         return self.constant(moved.shape, torch_to_tosa(kind), lambda: to_array(moved.to(kind)))
 

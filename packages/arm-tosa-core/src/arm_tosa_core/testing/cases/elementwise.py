@@ -92,6 +92,12 @@ _variants: list[OpCase] = [
     row("mul/bool", torch.mul, [bools(5)] * 2),
     row("mul/float by bool", torch.mul, [(3, 4), bools(3, 4)]),
     row("mul/int16", torch.mul, [integers((9,), -99, 99, torch.int16)] * 2),
+    *(
+        row(f"{f.__name__}/number that wraps {dtype}", lambda x, f=f, n=n: f(x, n), [integers((9,), 0, 99, dtype)])
+        for f in (torch.add, torch.sub, torch.rsub, torch.mul, torch.remainder, torch.floor_divide)
+        for dtype, n in ((torch.uint8, 300), (torch.int16, 70000))
+    ),
+    row("clamp/unsigned below 0", lambda x: torch.clamp(x, min=-1) + 1, [integers((9,), 0, 99, torch.uint8)]),
     row("mul/int32", torch.mul, [int32((3, 4), -99, 99)] * 2),
     row("mul/int32 by float", torch.mul, [int32((3, 4), -99, 99), (3, 4)]),
     row("mul/int32 ends", lambda x: x * 3, [_ends]),

@@ -39,6 +39,7 @@ _comparisons = [
         row(f"{name}/int32", f, [int32((40,), 0, 3)] * 2),
         row(f"{name}/int8 number", lambda x, f=f: f(x, 1), [integers((40,), 0, 3, torch.int8)]),
         row(f"{name}/bool", f, [bools(3, 9), bools(9)]),
+        row(f"{name}/number that wraps", lambda x, f=f: f(x, 300), [_uint8(99)]),
     )
 ]
 _logic = [
@@ -60,6 +61,7 @@ _bits = [
         row(f"bitwise_{name}/bool", f, [bools(3, 9), bools(9)]),
         row(f"bitwise_{name}/number", lambda x, f=f: f(x, 12), [_int32(3, 9)]),
         row(f"bitwise_{name}/bool and int32", f, [bools(3, 9), _int32(9)]),
+        row(f"bitwise_{name}/number that wraps", lambda x, f=f: f(x, 3000000000), [_int32(3, 9)]),
         row(f"bitwise_{name}/int64", f, [integers((9,), 0, 9)] * 2, _BITS),
     )
 ]
@@ -199,6 +201,12 @@ CASES: list[OpCase] = [
         lambda x: (x + 1).double(),
         [(9,)],
         {"fp32": "no type float64", **dict.fromkeys(QUANTIZED, "float64")},
+    ),
+    row(
+        "to/float64 of bools",
+        lambda x: (x > 0).double() + 0.1,
+        [_int32(9)],
+        dict.fromkeys(("fp32", *QUANTIZED), "no type float64"),
     ),
     row("to/nothing left", lambda x: x.to(torch.float32), [(9,)], {"fp32": HANDS_ON}),
     row("cond/function", lambda x: torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x * 2, (x,)), [(3, 5)]),
