@@ -12,6 +12,8 @@ import torch
 from ..lowering.op_builder import CompositeBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Traits
+from ..lowering.values import of_type
+from ..support.errors import require
 
 
 def _declare(name: str, number: float) -> None:
@@ -28,16 +30,21 @@ for _name, _number in (("zeros", 0), ("ones", 1)):
     _declare(_name, _number)
 
 
+def _filled(b: CompositeBuilder[V], shape: Sequence[int], number: float, dtype: torch.dtype) -> V:
+    require(all(isinstance(size, int) for size in shape), "fills a shape whose sizes vary")
+    return b.const(torch.full(shape, of_type(number, dtype).item(), dtype=dtype))
+
+
 @op("aten.full_like.default", quant=Q.PIECEWISE)
 def full_like(b: CompositeBuilder[V], x: V, number: float, *, dtype: torch.dtype | None = None, **_: object) -> V:
-    return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
+    return _filled(b, x.shape, number, dtype or x.dtype)
 
 
 @op("aten.new_full.default", quant=Q.PIECEWISE)
 def new_full(
     b: CompositeBuilder[V], x: V, shape: Sequence[int], number: float, *, dtype: torch.dtype | None = None, **_: object
 ) -> V:
-    return b.const(torch.full(shape, number, dtype=dtype or x.dtype))
+    return _filled(b, shape, number, dtype or x.dtype)
 
 
 @op("aten.copy.default", quant=Q.PIECEWISE)
@@ -50,7 +57,7 @@ def copy(b: CompositeBuilder[V], x: V, source: V, non_blocking: bool = False) ->
 @op("aten.fill.Scalar", "aten.fill.Tensor", quant=Q.PIECEWISE)
 def fill(b: CompositeBuilder[V], x: V, number: V | float) -> V:
     if isinstance(number, (bool, int, float)):
-        return b.const(torch.full(x.shape, number, dtype=x.dtype))
+        return _filled(b, x.shape, number, x.dtype)
     return copy(b, x, number)
 
 
