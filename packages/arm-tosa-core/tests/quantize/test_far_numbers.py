@@ -107,3 +107,11 @@ def test_they_lower_to_the_same_numbers(name: str) -> None:
     torch.manual_seed(0)
     inputs = _call()
     assert_matches(quantized(_Scores(MASKED[name][0]).eval(), inputs), inputs)
+
+
+def test_the_graphs_of_branches_are_no_constants() -> None:
+    def branched(x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda x: x.relu(), lambda x: x * 2, (x,))  # type: ignore[no-any-return]
+
+    inputs = (torch.randn(4, 6),)
+    assert quantized(branched, inputs)(*inputs).shape == (4, 6)

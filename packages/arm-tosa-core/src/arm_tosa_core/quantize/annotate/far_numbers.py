@@ -50,9 +50,11 @@ def far_numbers(graph: Graph, rules: RuleSet) -> dict[Node, float]:
 def _put_into(node: Node, numbers: dict[Node, float], rules: RuleSet) -> Iterator[float]:
     """The numbers that a node adds, and those of its operands as they are in its result."""
     if is_constant(node):
-        data = attribute(node).detach()
-        if data.is_floating_point() and data.numel() and bool((data == data.flatten()[0]).all()):
-            yield float(data.flatten()[0])
+        data = attribute(node)
+        if isinstance(data, torch.Tensor) and data.is_floating_point() and data.numel():  # graphs are attributes too
+            first = data.detach().flatten()[0]
+            if bool((data == first).all()):
+                yield float(first)
         return
     rule, traits = rules.of_node(node), rules.traits_of(node)
     if (choice := choice_of(node, rules)) is not None:
