@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import arm_tosa_core
 import on_another_system
 from arm_tosa_core.support import process_groups
+from arm_tosa_core.tosa import reference_model
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,6 +53,15 @@ def test_windows_kills_a_process_with_its_children(monkeypatch: pytest.MonkeyPat
     process_groups.kill(process)
     assert asked == [["taskkill", "/T", "/F", "/PID", str(process.pid)]]
     assert process.wait(20) != 0
+
+
+def test_windows_flushes_what_its_c_library_has_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = ctypes.CDLL
+    asked: list[str | None] = []
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: (asked.append(name), real(None))[1])
+    assert reference_model._captured(lambda: 3) == (3, "")
+    assert asked == ["ucrtbase"]  # an error with None, as on Linux: tried in Wine
 
 
 @pytest.mark.parametrize("package", ["arm-tosa-core", "arm-cortex-m", "arm-ethosu", "arm-vgf"])

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,14 +18,15 @@ from .install_advice import from_index
 
 
 def find_tool(executable: str, *, package: str) -> str:
-    """Path of an executable that a pip package installs: beside this Python first, then on PATH.
+    """Path of an executable that a pip package installs: where pip puts this Python's first, then on PATH.
 
     Raises:
         ToolError: it is in neither place; the message names the command that installs it.
     """
-    # A virtual environment that was not activated is not on PATH, but its scripts lie beside its Python.
-    beside = shutil.which(executable, path=str(Path(sys.executable).parent))
-    path = beside or shutil.which(executable)
+    # A virtual environment that was not activated is not on PATH, but its scripts lie beside its Python; Windows'
+    # Python has a folder for them.
+    own = os.pathsep.join((str(Path(sys.executable).parent), sysconfig.get_path("scripts")))
+    path = shutil.which(executable, path=own) or shutil.which(executable)
     if path is None:
         raise ToolError(executable, "is not installed", fix=f"install it with: {from_index(package)}")
     return path

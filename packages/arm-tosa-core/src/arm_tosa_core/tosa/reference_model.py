@@ -124,7 +124,7 @@ def _captured(call: Callable[[], _T]) -> tuple[_T | ValueError, str]:
 
     The model is C++ that prints warnings about every TOSA 1.0 file to standard output, where ``--json`` answers go.
     """
-    libc = ctypes.CDLL(None)
+    libc = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
     with _quiet, tempfile.TemporaryFile() as file:
         saved = []
         for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
