@@ -37,6 +37,7 @@ NOT_MEASURED = {
     "docs/how-to/choose-an-accelerator.md": "30ms|1%|25dB|10,000 times|16 KiB|200 points|4GB",
     "docs/how-to/debug-accuracy.md": "6 dB|40 dB|20%|20 %",
     "docs/how-to/estimate-vgf.md": "4 MiB",
+    "docs/how-to/firmware-in-your-system.md": "1,024 bytes",
     "docs/how-to/i-have-a-tflite.md": "60 dB|15 dB",
     "docs/how-to/i-have-an-onnx.md": "60 dB|15 dB|30 dB",
     "docs/how-to/keep-accuracy.md": "99 %|20 dB|99%|99.9 %|30 dB|0.99 times|1.01 times|100 %|95 %",
