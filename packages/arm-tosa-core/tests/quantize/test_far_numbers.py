@@ -34,6 +34,9 @@ MASKED: dict[str, tuple[Read, float, float]] = {
     "amax": (lambda x, seen: x.masked_fill(~seen, -1e4).amax(-1), 30, 45),
     "added, amax": (lambda x, seen: (x + (1 - seen.float()) * -1e4).amax(-1), 30, 45),
     "topk": (lambda x, seen: torch.where(seen, x, -1e4).topk(3)[0], 29, 43),
+    "amin": (lambda x, seen: x.masked_fill(~seen, 1e4).amin(-1), 29, 43),
+    "topk, smallest": (lambda x, seen: x.masked_fill(~seen, 1e4).topk(3, largest=False)[0], 29, 43),
+    "padded, pooled": (lambda x, seen: F.max_pool1d(F.pad(x, (1, 1), value=-1e4), 3, 1), 29, 43),
     "relu": (lambda x, seen: x.masked_fill(~seen, -1e4).relu(), 29, 43),
     "exp": (lambda x, seen: x.masked_fill(~seen, -1e4).exp(), 28, 40),
     "sigmoid": (lambda x, seen: x.masked_fill(~seen, -1e4).sigmoid(), 36, 50),
@@ -59,6 +62,7 @@ MASKED: dict[str, tuple[Read, float, float]] = {
 #: Where how large they are is read.
 READ: dict[str, Read] = {
     "a result": lambda x, seen: x.masked_fill(~seen, -1e4),
+    "smallest": lambda x, seen: x.masked_fill(~seen, -1e4).topk(2, largest=False)[0],
     "mean": lambda x, seen: x.masked_fill(~seen, -1e4).mean(-1),
     "low clamp": lambda x, seen: x.masked_fill(~seen, -1e4).clamp(min=-5000.0),
     "leaky": lambda x, seen: F.leaky_relu(x.masked_fill(~seen, -1e4)),

@@ -15,15 +15,16 @@ from ...lowering.rule import Q
 from ...lowering.rule_set import RuleSet
 from ..schemes.observers import MARGIN
 from .choices import choice_of
-from .node_roles import MASKS, float_inputs
+from .node_roles import MASKS, arguments_of, float_inputs
 from .value_bounds import clamped_to
 
 _ATEN = torch.ops.aten
 _PADDED = frozenset((_ATEN.constant_pad_nd.default, _ATEN.pad.default))
 #: What tells which number is the largest, and not how large it is.
 _PLACES = frozenset((_ATEN.argmax.default, _ATEN.argmin.default, _ATEN.argsort.default))
-#: What gives the largest numbers alone.
-_LARGEST = frozenset((_ATEN.amax.default, _ATEN.max.dim, _ATEN.topk.default, _ATEN.max_pool2d.default))
+#: What gives the largest numbers alone, and the smallest; ``topk`` gives either.
+_LARGEST = frozenset((_ATEN.amax.default, _ATEN.max.dim, _ATEN.max_pool1d.default, _ATEN.max_pool2d.default))
+_SMALLEST = frozenset((_ATEN.amin.default, _ATEN.min.dim))
 #: What comes to an end on both sides, and what does so for the least numbers.
 _TO_ENDS = frozenset((_ATEN.sigmoid.default, _ATEN.tanh.default, _ATEN.erf.default, _ATEN.hardsigmoid.default))
 _TO_END = frozenset((_ATEN.exp.default, _ATEN.relu.default, _ATEN.elu.default, _ATEN.gelu.default, _ATEN.silu.default))
@@ -82,8 +83,10 @@ def _is_blind(user: Node, number: float, rules: RuleSet) -> bool:
     target: Any = aten_overload(user.target)
     if target in _PLACES or target in _TO_ENDS:
         return True
+    if target is _ATEN.topk.default:
+        return bool(arguments_of(user)["largest"]) == (number < 0)
     low, high = clamped_to(user, rules)
     if number > 0:
-        return high <= MARGIN
+        return high <= MARGIN or target in _SMALLEST
     of_exp = low > -math.inf and all(reader.target is _ATEN.exp.default for reader in user.users)
     return low >= -MARGIN or of_exp or target in _LARGEST or target in _TO_END
