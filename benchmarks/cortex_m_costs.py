@@ -50,6 +50,7 @@ MEASURED = ("cortex-m55", "cortex-m4")
 NETWORKS = {
     "int8": ("layers", "conformer", "convnext", "digits", "llama", "lstm", "shufflenet_v2", "swin", "wav2letter"),
     "int16x8": ("layers", "conformer", "convnext", "digits", "lstm", "shufflenet_v2"),
+    "int8x4": ("conformer", "convnext", "digits", "shufflenet_v2", "wav2letter"),
 }
 #: Of ``Layers``: channels of the input and of the result, kernel, stride, padding; and by how many depthwise results.
 TRANSPOSED = (

@@ -9,7 +9,7 @@ import numpy as np
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 
-I8, I16, I32, I48 = DType.INT8, DType.INT16, DType.INT32, DType.INT48
+I4, I8, I16, I32, I48 = DType.INT4, DType.INT8, DType.INT16, DType.INT32, DType.INT48
 RNG = np.random.default_rng(7)
 
 
@@ -55,17 +55,22 @@ def convolution(
     clamp: tuple[int, int] | None = None,
     depthwise: int = 0,
     weights_of: tuple[int, int] = (-127, 127),
+    of: DType = I8,
     **attrs: Any,
 ) -> Graph:
-    """A CONV2D, or a DEPTHWISE_CONV2D with a multiplier, its RESCALE, and a CLAMP."""
+    """A CONV2D, or a DEPTHWISE_CONV2D with a multiplier, its RESCALE, and a CLAMP.
+
+    Args:
+        of: the type of weights.
+    """
     graph = Graph()
     x = graph.input("x", shape, I8)
     places = (*kernel, shape[3], depthwise) if depthwise else (outputs, *kernel, shape[3])
     weights = RNG.integers(*weights_of, places, endpoint=True).astype(np.int8)
     outputs = shape[3] * depthwise if depthwise else outputs
     biases = RNG.integers(-3000, 3000, outputs).astype(np.int32)
-    operands = [x, graph.constant(weights, I8), graph.constant(biases, I32)]
-    operands += [zero(graph, I8, zeros[0]), zero(graph, I8)]
+    operands = [x, graph.constant(weights, of), graph.constant(biases, I32)]
+    operands += [zero(graph, I8, zeros[0]), zero(graph, of)]
     windows = {"pad": pad, "stride": stride, "dilation": dilation, "acc_type": I32}
     y = graph.append("DEPTHWISE_CONV2D" if depthwise else "CONV2D", operands, windows).output
     depth = kernel[0] * kernel[1] * (1 if depthwise else shape[3])
@@ -149,6 +154,26 @@ DEPTHWISE: dict[str, Graph] = {
     "depthwise by 3": convolution((2, 4, 5, 7), 0, (3, 2), pad=(1, 1, 0, 1), stride=(1, 2), depthwise=3),
     "depthwise by 4, few channels": convolution((1, 5, 9, 2), 0, (3, 3), pad=AROUND, depthwise=4, clamp=(-50, 60)),
     "depthwise by 19": convolution((1, 3, 4, 3), 0, (2, 2), dilation=(1, 2), depthwise=19),
+}  # fmt: skip
+
+
+FOUR_BITS: dict[str, Graph] = {
+    f"4 bits, {name}": convolution(*sizes, **{"weights_of": (-7, 7), "of": I4, "scale": 0.01, **attrs})
+    for name, sizes, attrs in (
+        ("1x1", ((1, 5, 5, 16), 8), {}),
+        ("1x1, odd channels", ((1, 3, 5, 13), 7), {"zeros": (-128, 127)}),
+        ("1x1, two places", ((1, 1, 2, 33), 6), {}),
+        ("linear", ((1, 1, 1, 643), 33), {"one": True, "scale": 0.003}),
+        ("linear, long", ((1, 1, 1, 4097), 6), {"scale": 0.001}),
+        ("linear of five", ((5, 1, 1, 31), 9), {"clamp": (-20, 33)}),
+        ("linear to one", ((2, 1, 1, 70), 1), {"rounding_mode": "DOUBLE_ROUND", "scale": 0.004}),
+        ("3x3, two images", ((2, 5, 4, 3), 5, (3, 3)), {"pad": AROUND, "zeros": (-128, -128)}),
+        ("3x3, several groups", ((1, 6, 7, 57), 18, (3, 3)), {"pad": AROUND, "scale": 0.003}),
+        ("10x4, steps", ((1, 14, 9, 1), 8, (10, 4)), {"stride": (2, 2), "pad": (4, 4, 1, 2)}),
+        ("depthwise", ((1, 5, 5, 13), 0, (3, 3)), {"pad": AROUND, "depthwise": 1}),
+        ("depthwise of one channel", ((1, 4, 5, 1), 0, (3, 3)), {"pad": AROUND, "depthwise": 6}),
+        ("to int16", ((1, 5, 5, 16), 8), {"zeros": (3, 0), "scale": 0.2, "output_dtype": DType.INT16}),
+    )
 }  # fmt: skip
 
 

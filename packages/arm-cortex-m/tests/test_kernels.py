@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from c_compiler import WARNINGS
-from kernel_convolutions import CONV, DEPTHWISE, RNG, TRANSPOSED_CONV, WIDE, convolution, wide
+from kernel_convolutions import CONV, DEPTHWISE, FOUR_BITS, RNG, TRANSPOSED_CONV, WIDE, convolution, wide
 from kernel_others import ROWS as OTHER_ROWS
 from kernel_others import matmul_wide, softmaxed
 
@@ -23,8 +23,8 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 from build_tools import require
 from kernel_program import MACHINES, Case, wrong_cases
 
-SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16+doubleround")
-ROWS = CONV | DEPTHWISE | WIDE | TRANSPOSED_CONV | OTHER_ROWS
+SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16+int4+doubleround")
+ROWS = CONV | DEPTHWISE | FOUR_BITS | WIDE | TRANSPOSED_CONV | OTHER_ROWS
 
 
 def inputs_of(graph: Graph) -> list[np.ndarray[Any, Any]]:

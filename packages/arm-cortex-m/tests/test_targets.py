@@ -29,7 +29,10 @@ from arm_tosa_core.exir.pte import read
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import NothingDelegatedWarning, UsageError
+from arm_tosa_core.testing.case import OpCase
+from arm_tosa_core.testing.cases import CASES
 from arm_tosa_core.testing.harness import exported
+from arm_tosa_core.testing.test_operators import check_case
 from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
@@ -37,7 +40,18 @@ from build_tools import require
 from networks import program
 
 SPEC = TosaSpecification.create_from_string(SPEC_TEXT)
-SCHEMES = ("int8", "int16x8")
+SCHEMES = ("int8", "int16x8", "int8x4")
+#: Of the kit, one case of each kind of layer that has weights.
+WITH_WEIGHTS = [
+    case
+    for case in CASES
+    if case.name
+    in (
+        *("conv1d/plain", "conv2d/grouped", "conv2d/depthwise, multiplier", "conv_transpose1d/plain", "linear/wide"),
+        *("conv_transpose2d/grouped", "attention/multi-head", "rnn/relu", "lstm/batch_first", "gru/batch_first"),
+        *("embedding/int32", "conv2d/batch_norm", "bmm/constant"),
+    )
+]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -93,6 +107,27 @@ def test_a_graph_runs_here_by_the_functions_of_firmware(
     on_host._built.cache_clear()
 
 
+@pytest.mark.parametrize("case", WITH_WEIGHTS, ids=lambda case: case.name)
+def test_layers_of_weights_of_4_bits_are_the_reference_models(case: OpCase) -> None:
+    require("cc")
+    check_case(case, "int8x4", plugins.target("cortex-m33"))
+
+
+def test_weights_of_4_bits_are_half_the_bytes() -> None:
+    dense = {"int8": "tosa_conv2d_s8", "int8x4": "tosa_conv2d_s4"}
+    weights = {
+        scheme: [
+            value.size
+            for step in model_of("net", program("cortex-m55", scheme), "cortex-m55", None).calls
+            for name, value in step.constants.items()
+            if step.call.function == function and name.endswith("weights")
+        ]
+        for scheme, function in dense.items()
+    }
+    assert weights["int8"] and len(weights["int8x4"]) == len(weights["int8"])
+    assert all(packed <= size // 2 + 16 for packed, size in zip(weights["int8x4"], weights["int8"], strict=True))
+
+
 def test_nothing_of_an_npu_is_in_the_folder(tmp_path: Path) -> None:
     for form, board in (("cmake", "mps3-an547"), ("zephyr", ""), ("cmsis-pack", "")):
         FIRMWARE.deploy({"net": program()}, "cortex-m55", board, tmp_path / form, form)
@@ -144,11 +179,12 @@ class Volume(torch.nn.Module):
         return torch.relu(self.layer(x))
 
 
-def test_what_has_no_kernel_is_refused_when_it_is_compiled() -> None:
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_what_has_no_kernel_is_refused_when_it_is_compiled(scheme: str) -> None:
     spec = TargetCompileSpec("cortex-m55")
     inputs = (torch.randn(1, 2, 4, 6, 6),)
     with pytest.warns(NothingDelegatedWarning, match="CONV3D has no kernel"):
-        made = lower(exported(Volume().eval(), inputs, spec, "int8"), spec)
+        made = lower(exported(Volume().eval(), inputs, spec, scheme), spec)
     with pytest.raises(UsageError, match="this program leaves to ExecuTorch: aten::convolution.out") as caught:
         model_of("volume", Program(made.buffer), "cortex-m55", None)
     assert "NPU" not in str(caught.value) and "--format" not in str(caught.value), "there are none"

@@ -46,6 +46,7 @@ def names(folder: str) -> list[str]:
 
 _C_TYPES = {
     DType.BOOL: "uint8_t",
+    DType.INT4: "int8_t",
     DType.INT8: "int8_t",
     DType.UINT8: "uint8_t",
     DType.INT16: "int16_t",

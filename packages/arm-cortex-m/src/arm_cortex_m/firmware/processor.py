@@ -17,7 +17,7 @@ from .kernels.kernel import element_operations
 from .model import Model
 
 #: The TOSA specification that kernels are for.
-SPEC = "TOSA-1.0+INT+int16"
+SPEC = "TOSA-1.0+INT+int16+int4"
 
 
 class ProcessorCompileSpec(TosaCompileSpec):

@@ -113,6 +113,14 @@ def _conv2d(function: str, call: _Fields, lanes: _Lanes, may_be_direct: bool = T
     return function, (*products, *gathered, widened, places, 1)
 
 
+def _conv2d_s4(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
+    """Those of the convolutions, one for each group of channels, and blocks of weights that are unpacked."""
+    groups = [min(call.group, call.out_channels - first) for first in range(0, call.out_channels, call.group)]
+    each = [_conv2d(function, call.but(out_channels=channels), lanes)[1] for channels in groups]
+    depth = call.kernel_height * call.kernel_width * call.channels
+    return function, (*map(sum, zip(*each, strict=True)), sum(_up(channels * depth, 32) for channels in groups), 1)
+
+
 def _conv2d_s16(function: str, call: _Fields, lanes: _Lanes) -> tuple[str, Counts]:
     """Half as many numbers as of int8 are in a vector, and one row is multiplied at a time with Helium."""
     wide = _Lanes(lanes.sums // 2, 1, 4, lanes.bytes // 2) if lanes.rows == 3 else _Lanes(4, 4, 1, lanes.bytes // 2)
@@ -255,6 +263,7 @@ _COUNTS: Mapping[str, Callable[[str, _Fields, _Lanes], tuple[str, Counts]]] = {
     "tosa_avg_pool2d_s8": _pool,
     "tosa_binary_s8": _binary,
     "tosa_conv2d_s16": _conv2d_s16,
+    "tosa_conv2d_s4": _conv2d_s4,
     "tosa_conv2d_s8": _conv2d,
     "tosa_conv2d_s8_s16": _conv2d_s16,
     "tosa_depthwise_conv2d_s16": _depthwise_s16,

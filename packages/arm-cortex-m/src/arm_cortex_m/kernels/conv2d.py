@@ -1,7 +1,8 @@
-"""CONV2D of int8, or of int16 and weights of int8, with the RESCALE and the CLAMP behind it."""
+"""CONV2D of int8 and weights of 8 or 4 bits, or of int16 and weights of int8, with the RESCALE and CLAMP behind it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ _Array = np.ndarray[Any, Any]
 ROWS, MORE = 9, 3
 #: Rows of ``tosa_conv2d_s16.c``.
 ROWS_S16 = 5
+#: Weights of 4 bits in a block of ``tosa_conv2d_s4.c``, and those that it unpacks at once: of four channels at least.
+_BLOCK, _UNPACKED, _CHANNELS = 32, 4096, 4
 
 
 def conv2d(op: Op, chains: Chains) -> Call | None:
@@ -27,7 +30,10 @@ def conv2d(op: Op, chains: Chains) -> Call | None:
     if weights is None or not is_int8(op):
         return None
     tail = int8_tail(op, chains)
-    return conv2d_of(op, tail, weights) if tail is not None else _conv2d_s8_s16(op, chains, weights)
+    if tail is None:
+        return _conv2d_s8_s16(op, chains, weights)
+    call = conv2d_of(op, tail, weights)
+    return _packed(call, len(weights)) if call is not None and op.inputs[1].dtype is DType.INT4 else call
 
 
 def conv2d_of(op: Op, tail: tuple[Op, ...], weights: _Array) -> Call | None:
@@ -49,6 +55,7 @@ def conv2d_of(op: Op, tail: tuple[Op, ...], weights: _Array) -> Call | None:
         fields={
             **window(op, *weights.shape[1:3]),
             "out_channels": len(rows),
+            "out_stride": len(rows),
             "zero_point": zero_point,
             "weights": np.append(rows, np.zeros(MORE, np.int8)).astype(np.int8),
             **rescale,
@@ -56,6 +63,31 @@ def conv2d_of(op: Op, tail: tuple[Op, ...], weights: _Array) -> Call | None:
         inputs=(source,),
         scratch=ROWS * (rows.shape[1] + MORE),
     )
+
+
+def _packed(call: Call, channels: int) -> Call:
+    """The same call with weights of 4 bits in half the bytes."""
+    rows = np.asarray(call.fields["weights"])[:-MORE].reshape(channels, -1)
+    depth = rows.shape[1]
+    group = min(channels, max(_CHANNELS, _UNPACKED // depth // _CHANNELS * _CHANNELS))
+    fields = {
+        **call.fields,
+        "weights": np.concatenate([_pairs(rows[at : at + group]) for at in range(0, channels, group)]),
+    }
+    return replace(
+        call,
+        function="tosa_conv2d_s4",
+        source="tosa_conv2d_s4.c",
+        fields={f"conv.{name}": value for name, value in fields.items()} | {"group": group},
+        scratch=-(-group * depth // _BLOCK) * _BLOCK + call.scratch,
+    )
+
+
+def _pairs(rows: _Array) -> _Array:
+    """Numbers of 4 bits in bytes: of each block the first half in the low bits, the other in the high bits."""
+    halves = np.append(rows, np.zeros(-rows.size % _BLOCK, np.int8)).reshape(-1, 2, _BLOCK // 2)
+    pairs: _Array = halves[:, 0] & 15 | halves[:, 1] << 4
+    return pairs.astype(np.int8).reshape(-1)
 
 
 def conv2d_s16(op: Op, chains: Chains, weights: _Array) -> Call | None:
@@ -173,8 +205,8 @@ def window(op: Op, height: int, width: int) -> dict[str, int]:
 
 
 def is_int8(op: Op) -> bool:
-    """Whether a convolution is of int8, with biases that are known and weights around 0."""
-    types = op.inputs[0].dtype is DType.INT8 and op.inputs[1].dtype is DType.INT8
+    """Whether a convolution is of int8 and weights of 8 or 4 bits around 0, with biases that are known."""
+    types = op.inputs[0].dtype is DType.INT8 and op.inputs[1].dtype in (DType.INT8, DType.INT4)
     known = all(tensor.is_constant for tensor in op.inputs[1:])
     return types and known and int(numbers(op.inputs[4])[0]) == 0
 

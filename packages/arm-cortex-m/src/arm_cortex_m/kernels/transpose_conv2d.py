@@ -36,7 +36,7 @@ def transpose_conv2d(op: Op, chains: Chains) -> Call | None:
     fields = {
         **window(op, *weights.shape[1:3]),
         "out_channels": len(weights),
-        **({} if wide else {"zero_point": int(numbers(op.inputs[3])[0])}),
+        **({} if wide else {"out_stride": len(weights), "zero_point": int(numbers(op.inputs[3])[0])}),
         "weights": np.concatenate([*(part.reshape(-1) for part in parts), np.zeros(MORE, np.int8)]).astype(np.int8),
         **rescale,
     }

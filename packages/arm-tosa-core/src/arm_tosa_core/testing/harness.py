@@ -27,6 +27,7 @@ from ..plugin.target import Target
 from ..quantize.quantizer import TOSAQuantizer
 from ..quantize.schemes.config import (
     QuantizationConfig,
+    get_symmetric_a8w4_quantization_config,
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
@@ -40,6 +41,8 @@ from .exact import evaluate
 
 def scheme_config(scheme: str) -> QuantizationConfig:
     """The quantization of a scheme."""
+    if scheme == "int8x4":
+        return get_symmetric_a8w4_quantization_config(is_qat=False)
     return get_symmetric_quantization_config() if scheme == "int8" else get_symmetric_a16w8_quantization_config()
 
 

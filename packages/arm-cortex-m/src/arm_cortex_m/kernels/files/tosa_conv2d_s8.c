@@ -22,8 +22,7 @@ static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const i
     for (size_t done = 0; done < channels; done += 4u) {
         const size_t channel = done + 4u <= channels || channels < 4u ? done : channels - 4u;
         const int8_t *const weights = &conv->weights[channel * depth];
-        int32x4_t sums =
-            tosa_products_4_x_1(weights, &weights[second], &weights[third], &weights[fourth], row, depth);
+        int32x4_t sums = tosa_products_4_x_1(weights, &weights[second], &weights[third], &weights[fourth], row, depth);
 
         sums = vaddq_s32(sums, vldrwq_z_s32(&rescale.biases[channel], some));
         sums = tosa_rescaled4(&rescale, sums, vldrwq_z_s32(&rescale.multipliers[channel], some),
@@ -38,6 +37,7 @@ static void multiply3(const struct tosa_conv2d_s8 *conv, uint32_t depth, const i
                       int8_t *output) {
     const struct tosa_rescale *rescale = &conv->rescale;
     const size_t channels = (size_t)conv->out_channels;
+    const size_t stride = (size_t)conv->out_stride;
     const mve_pred16_t some = vctp32q((uint32_t)channels);
     size_t channel = 0;
 
@@ -55,7 +55,7 @@ static void multiply3(const struct tosa_conv2d_s8 *conv, uint32_t depth, const i
 
         for (;;) {
             const int8_t *const rows = &first_row[row * depth];
-            int8_t *const to = &output[row * channels + channel];
+            int8_t *const to = &output[row * stride + channel];
             int32x4_t v0 = vuninitializedq_s32(), v1 = vuninitializedq_s32(), v2 = vuninitializedq_s32();
 
             TOSA_PRODUCTS_2_X_3(weights0, weights2, 0, 2);
@@ -73,8 +73,8 @@ static void multiply3(const struct tosa_conv2d_s8 *conv, uint32_t depth, const i
                 v2 = tosa_high4(v2, rescale->left, multipliers);
             }
             vstrbq_p_s32(to, tosa_shifted4(rescale, v0, shifts), some);
-            vstrbq_p_s32(&to[channels], tosa_shifted4(rescale, v1, shifts), some);
-            vstrbq_p_s32(&to[2u * channels], tosa_shifted4(rescale, v2, shifts), some);
+            vstrbq_p_s32(&to[stride], tosa_shifted4(rescale, v1, shifts), some);
+            vstrbq_p_s32(&to[2u * stride], tosa_shifted4(rescale, v2, shifts), some);
             if (row + 3u == count) {
                 break;
             }
@@ -92,13 +92,12 @@ static void multiply(const struct tosa_conv2d_s8 *conv, uint32_t depth, const in
     for (; count != 0u; count--) {
         multiply1(conv, depth, rows, output);
         rows += depth;
-        output += conv->out_channels;
+        output += conv->out_stride;
     }
 }
 
 void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int8_t *input, void *scratch) {
     const uint32_t depth = tosa_depth(&conv->window);
-    const size_t channels = (size_t)conv->out_channels;
     size_t count = tosa_places(&conv->window);
     struct tosa_place place = {0, 0, 0};
 
@@ -114,7 +113,7 @@ void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int
             row = tosa_gather(&conv->window, 1, conv->zero_point, input, &place, row);
         }
         multiply(conv, depth, scratch, rows, output);
-        output += rows * channels;
+        output += rows * (size_t)conv->out_stride;
         count -= rows;
     }
 }
@@ -145,7 +144,7 @@ static void widen(const int8_t *row, uint32_t depth, uint32_t *to) {
 static void multiply4(const struct tosa_conv2d_s8 *conv, uint32_t depth, const uint32_t *rows, int8_t *output) {
     const struct tosa_rescale rescale = conv->rescale;
     const int saturates = tosa_saturates(&rescale);
-    const size_t channels = (size_t)conv->out_channels;
+    const size_t channels = (size_t)conv->out_channels, stride = (size_t)conv->out_stride;
     const uint32_t *const end = &rows[(depth + 3u) / 4u * 8u];
     const uint32_t odd = (depth + 3u) / 4u & 1u;
 
@@ -156,8 +155,7 @@ static void multiply4(const struct tosa_conv2d_s8 *conv, uint32_t depth, const u
         uint32_t even_weights, odd_weights = odd;
 
         __asm__ volatile("cbnz %[odd], 2f\n"
-                         "1:\n" TOSA_FOUR_BY_FOUR "2:\n" TOSA_FOUR_BY_FOUR
-                         "cmp %[x], %[end]\n"
+                         "1:\n" TOSA_FOUR_BY_FOUR "2:\n" TOSA_FOUR_BY_FOUR "cmp %[x], %[end]\n"
                          "bne 1b\n"
                          : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3),
                            [weights] "+r"(weights), [x] "+r"(x), [even] "=&r"(even_weights), [odd] "+&l"(odd_weights)
@@ -169,14 +167,14 @@ static void multiply4(const struct tosa_conv2d_s8 *conv, uint32_t depth, const u
             const int32_t left = rescale.left;
 
             output[channel] = (int8_t)tosa_saturated(sum0 + bias, left, multiplier, shift, offset);
-            output[channels + channel] = (int8_t)tosa_saturated(sum1 + bias, left, multiplier, shift, offset);
-            output[2u * channels + channel] = (int8_t)tosa_saturated(sum2 + bias, left, multiplier, shift, offset);
-            output[3u * channels + channel] = (int8_t)tosa_saturated(sum3 + bias, left, multiplier, shift, offset);
+            output[stride + channel] = (int8_t)tosa_saturated(sum1 + bias, left, multiplier, shift, offset);
+            output[2u * stride + channel] = (int8_t)tosa_saturated(sum2 + bias, left, multiplier, shift, offset);
+            output[3u * stride + channel] = (int8_t)tosa_saturated(sum3 + bias, left, multiplier, shift, offset);
         } else {
             output[channel] = tosa_rescaled(&rescale, channel, sum0);
-            output[channels + channel] = tosa_rescaled(&rescale, channel, sum1);
-            output[2u * channels + channel] = tosa_rescaled(&rescale, channel, sum2);
-            output[3u * channels + channel] = tosa_rescaled(&rescale, channel, sum3);
+            output[stride + channel] = tosa_rescaled(&rescale, channel, sum1);
+            output[2u * stride + channel] = tosa_rescaled(&rescale, channel, sum2);
+            output[3u * stride + channel] = tosa_rescaled(&rescale, channel, sum3);
         }
     }
 }
@@ -203,7 +201,8 @@ static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const i
             tosa_sum_two_channels(sums, row, weights, some == 1u ? 0u : depth, depth);
         }
         for (size_t i = 0; i < some; i++, channel++, weights += depth) {
-            const int32_t sum = whole == depth ? sums[i] : tosa_four_products(rest, tosa_word(&weights[whole]), sums[i]);
+            const int32_t sum =
+                whole == depth ? sums[i] : tosa_four_products(rest, tosa_word(&weights[whole]), sums[i]);
 
             *output++ = saturates == 0 ? tosa_rescaled(&rescale, channel, sum)
                                        : (int8_t)tosa_saturated(sum + rescale.biases[channel], rescale.left,
@@ -215,7 +214,7 @@ static void multiply1(const struct tosa_conv2d_s8 *conv, uint32_t depth, const i
 
 void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int8_t *input, void *scratch) {
     const uint32_t depth = tosa_depth(&conv->window);
-    const size_t channels = (size_t)conv->out_channels;
+    const size_t stride = (size_t)conv->out_stride;
     const int direct = tosa_input_has_rows(&conv->window);
     size_t count = tosa_places(&conv->window);
     uint32_t *const rows = scratch;
@@ -242,7 +241,7 @@ void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int
         } else {
             multiply1(conv, depth, row, output);
         }
-        output += some * channels;
+        output += some * stride;
         count -= some;
     }
 }
@@ -273,7 +272,7 @@ void tosa_conv2d_s8(const struct tosa_conv2d_s8 *conv, int8_t *output, const int
             weights += depth;
             output[channel] = tosa_rescaled(&conv->rescale, channel, sum);
         }
-        output += channels;
+        output += conv->out_stride;
     }
 }
 

@@ -7,6 +7,7 @@
 struct tosa_conv2d_s8 {
     struct tosa_window window;
     int32_t out_channels;
+    int32_t out_stride;    /* numbers of the output from one place to the next */
     int32_t zero_point;    /* of the input: what the padding is made of */
     const int8_t *weights; /* as TOSA has them, and three bytes more that are not used */
     struct tosa_rescale rescale;
