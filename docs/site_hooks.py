@@ -25,6 +25,8 @@ _COLUMNS = (
     ("U55 and U65, int16x8", "int16", False, "arm-ethosu/tests/refusals/u55.txt"),
     ("U85, int8", "int8", False, "arm-ethosu/tests/refusals/u85.txt"),
     ("U85, int16x8", "int16", False, "arm-ethosu/tests/refusals/u85.txt"),
+    ("Cortex-M, int8", "int8", False, "arm-cortex-m/tests/refusals/cortex_m.txt"),
+    ("Cortex-M, int16x8", "int16", False, "arm-cortex-m/tests/refusals/cortex_m.txt"),
 )
 
 

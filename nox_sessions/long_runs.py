@@ -81,7 +81,7 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
     "tests": ("--slow", f"--record-slow={_RESULTS / 'slow_tests.json'}"),
     **dict.fromkeys(("tests-core", "tests-cortex-m", "tests-ethosu", "tests-vgf", "tests-runtime"), _REPEATED),
     **dict.fromkeys(("versions(which='oldest')", "versions(which='newest')"), _REPEATED),
-    **dict.fromkeys(("operators-ethosu", "operators-vgf", "firmware", "sanitize", "fuzz"), ()),
+    **dict.fromkeys(("operators-ethosu", "operators-cortex-m", "operators-vgf", "firmware", "sanitize", "fuzz"), ()),
     "programs": ("--count", "5000"),
     **dict.fromkeys(("nnsmith", "hostile", "rival-sample", "rival-suite"), ()),
 }

@@ -33,7 +33,10 @@ REFUSALS = {
     "ethos-u65-256": ETHOSU / "tests" / "refusals" / "u55.txt",
     "ethos-u85-256": ETHOSU / "tests" / "refusals" / "u85.txt",
     "vgf": VGF / "tests" / "refusals" / "vgf.txt",
+    "cortex-m55": CORTEX_M / "tests" / "refusals" / "cortex_m.txt",
 }
+#: Of the operator cases in a sample, for a Cortex-M: a C compiler runs for each.
+_SHARE_CORTEX_M = 0.02
 # Model Explorer and Arm's adapters, which want another flatbuffers than tosa-tools: apart from the rest.
 EXPLORER = (
     "ai-edge-model-explorer==0.1.34",
@@ -142,12 +145,20 @@ def operators_vgf(session: nox.Session) -> None:
     _operators(shared(session), "vgf", session.posargs)
 
 
+@nox.session(name="operators-cortex-m")
+def operators_cortex_m(session: nox.Session) -> None:
+    """Every operator case compiled for a Cortex-M, and run by its C functions, built for this machine."""
+    install(session, COMPILER)
+    _operators(shared(session), "cortex-m55", session.posargs)
+
+
 @nox.session(name="operators-sample")
 def operators_sample(session: nox.Session) -> None:
-    """A tenth of the operator cases on each device; which one depends on the commit, or on --arm-seed."""
+    """A tenth of the operator cases on each device, 2 % on a Cortex-M; which ones is the commit's, or --arm-seed's."""
     install(session, COMPILER, VULKAN)
     for target in REFUSALS:
-        _operators(shared(session), target, [*_sample(session), *session.posargs])
+        share = _SHARE_CORTEX_M if target.startswith("cortex") else 0.1
+        _operators(shared(session), target, [*_sample(session, share), *session.posargs])
 
 
 @nox.session(name="rival-sample")
@@ -161,9 +172,9 @@ def rival_sample(session: nox.Session) -> None:
     shared(session).python("-m", "benchmarks.rival_suite", *words, OMP_NUM_THREADS="1")
 
 
-def _sample(session: nox.Session) -> list[str]:
-    """The arguments of the conformance kit for a tenth of its cases, another one for each commit."""
-    return ["--arm-sample=0.1", f"--arm-seed={commit(session)}"]
+def _sample(session: nox.Session, share: float = 0.1) -> list[str]:
+    """The arguments of the conformance kit for a share of its cases, others for each commit."""
+    return [f"--arm-sample={share}", f"--arm-seed={commit(session)}"]
 
 
 def _operators(env: Environment, target: str, arguments: list[str]) -> None:

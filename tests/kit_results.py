@@ -1,6 +1,6 @@
 """A pytest plugin: writes what a run of the conformance kit found to a file that is committed (``tests/results``).
 
-``conftest.py`` in the repository's root loads it; ``nox -s operators-ethosu`` and ``operators-vgf`` use it.
+``conftest.py`` in the repository's root loads it; ``nox -s operators-ethosu`` and those of other devices use it.
 """
 
 from __future__ import annotations

@@ -69,6 +69,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
         _packages("arm-tosa-core", "arm-cortex-m", "arm-ethosu", "arm-vgf", tests=True),
     ),
     "operators-ethosu": (*_packages("arm-tosa-core", "arm-ethosu"), f"{RUNTIME}/src/ethosu"),
+    "operators-cortex-m": _packages("arm-tosa-core", "arm-cortex-m"),
     "operators-vgf": (*_packages("arm-tosa-core", "arm-vgf"), f"{RUNTIME}/src/vgf"),
     "firmware": (*_COMPILER, *_ENGINE, *(f"tests/{name}.py" for name in ("all_networks_in_qemu", "firmware_networks"))),
     "sanitize": (RUNTIME,),

@@ -76,6 +76,7 @@ def test_a_session_that_is_skipped_has_not_passed(results: list[str], passed: bo
         ("rival-sample", {"packages/arm-tosa-core/src/arm_tosa_core/sweep/run.py"}, True),
         ("rival-sample", None, False),  # git does not know the commit
         ("operators-vgf", {"packages/arm-vgf/src/arm_vgf/target.py"}, False),
+        ("operators-cortex-m", {"packages/arm-cortex-m/src/arm_cortex_m/kernels/files/tosa_conv2d_s4.c"}, False),
         ("operators-vgf", {COMPILER, PAGE}, True),
         ("versions(which='oldest')", {"packages/arm-vgf/tests/test_target.py"}, False),
         ("versions(which='oldest')", {f"{changes.RUNTIME}/tests/vgf/test_session.py", PAGE}, True),
