@@ -191,12 +191,12 @@ def test_a_state_that_quantization_drops_is_a_fault_of_it(flow: str, monkeypatch
     assert run.attempt(program, way, lambda stage: None).kind == "right"
     misquantized = judge.misquantized
 
-    def without_state(quantized: torch.nn.Module, *rest: Any) -> str:
+    def without_state(quantized: torch.nn.Module, *rest: Any, **options: Any) -> str:
         class Forgets(torch.nn.Module):
             def forward(self, x: torch.Tensor) -> object:
                 return copy.deepcopy(quantized)(x)
 
-        return misquantized(Forgets(), *rest)
+        return misquantized(Forgets(), *rest, **options)
 
     monkeypatch.setattr(judge, "misquantized", without_state)
     outcome = run.attempt(program, way, lambda stage: None)

@@ -41,7 +41,7 @@ _MASK = -5e3
 #: Operators that square numbers. Integers of 16 bits lose a square below a step: a root below this part of the largest.
 _SQUARES, _ROOT = re.compile(r"norm|std|var|cdist"), 32767**-0.5
 #: The least signal to noise, as ratios of energy, of a quantized module and of disturbed runs that can say so.
-_GROSS, _CLEAR = 4.0, 40.0
+_GROSS, _CLEAR = 4.0, 100.0
 
 Results = list[list[Any]]
 Calls = Sequence[tuple[torch.Tensor, ...]]
@@ -72,26 +72,42 @@ def wrong(got: Results, module: torch.fx.GraphModule, calls: Calls) -> str:
     return _confirmed(partial(_beyond, got, want), disturbed)
 
 
-def misquantized(quantized: torch.nn.Module, module: torch.fx.GraphModule, calls: Calls, schemes: Sequence[str]) -> str:
+def misquantized(
+    quantized: torch.nn.Module,
+    module: torch.fx.GraphModule,
+    calls: Calls,
+    schemes: Sequence[str],
+    *,
+    one_scale: bool = False,
+) -> str:
     """Where a quantized module computes something else than its float module; empty if nowhere.
 
     Args:
         calls: those of the calibration, beyond whose numbers integers saturate.
         schemes: of the module and its parts.
+        one_scale: whether all that is put together has the scale of the result, whoever else reads it: PT2E's own steps
+            correct nothing.
     """
     got, want = expected(quantized, calls), expected(module, calls)
     if said := _other_kind(got, want):
         return said
     if not _gross(got, want, []):
         return ""
-    return _confirmed(partial(_gross, got, want), stepped(module, calls, schemes))
+    return _confirmed(partial(_gross, got, want), stepped(module, calls, schemes, one_scale))
 
 
-def stepped(module: torch.fx.GraphModule, calls: Calls, schemes: Sequence[str]) -> Callable[[int], Results]:
+def stepped(
+    module: torch.fx.GraphModule, calls: Calls, schemes: Sequence[str], one_scale: bool = False
+) -> Callable[[int], Results]:
     """What gives for a seed the results of a float module with noise of the schemes' steps."""
     step = max(_STEPS[scheme] for scheme in schemes)
     ranges: dict[str, float] = {}
-    _results(_Stepped(copy.deepcopy(module), 0, 0.0, ranges), calls)
+    noted = _Stepped(copy.deepcopy(module), 0, 0.0, ranges)
+    _results(noted, calls)
+    for node in reversed(module.graph.nodes) if one_scale else ():
+        if node.name in noted.moves:
+            for operand in node.all_input_nodes:
+                ranges[operand.name] = max(ranges.get(operand.name, 0.0), ranges.get(node.name, 0.0))
     return lambda seed: _results(_Stepped(copy.deepcopy(module), seed, step, ranges), calls)
 
 
@@ -246,6 +262,7 @@ class _Stepped(_Disturbed):
         super().__init__(module, seed)
         self.step, self.ranges = step, ranges
         self.name, self.least = "", 0.0
+        self.moves: set[str] = set()  # nodes that make no numbers of their own
         for tensor in (*module.parameters(), *module.buffers()):
             if step:
                 tensor.data.copy_(self._moved_by(tensor.data, _STEPS["int8"] * _largest(tensor)))
@@ -264,6 +281,7 @@ class _Stepped(_Disturbed):
         if not isinstance(target, (OpOverload, HigherOrderOperator)):
             return result
         if not _computes(result, before):  # then it has the scale of its operands
+            self.moves.add(self.name)
             self.least = max((_largest(t) for t in tree_leaves(before) if isinstance(t, torch.Tensor)), default=0.0)
         writes = isinstance(target, OpOverload) and target._schema.is_mutable
 

@@ -220,7 +220,9 @@ def _misquantized(scope: dict[str, Any], floats: Any, calibrated: Any, program: 
     for name, start in floats.named_buffers():
         if name in own and not torch.equal(start, written[name]):
             own[name].copy_(start)
-    return judge.misquantized(quantized, floats, scope["samples"], program.schemes_of(way))
+    return judge.misquantized(
+        quantized, floats, scope["samples"], program.schemes_of(way), one_scale=way.flow == "edge"
+    )
 
 
 def _executed(method: Any, calls: list[Any]) -> list[list[Any]]:

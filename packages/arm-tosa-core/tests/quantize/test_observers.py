@@ -110,15 +110,22 @@ def test_one_number_seen_once_is_exact(number: float, config: QuantizationConfig
 
 
 class Faint(nn.Module):
-    """A layer that reads numbers of 1e-6, which are far less than its bias, or as large as it."""
+    """A layer that reads small numbers, which are far less than its bias, or as large as it.
 
-    def __init__(self, bias: float) -> None:
+    Args:
+        size: of these numbers.
+        weights: what its weights are multiplied by.
+    """
+
+    def __init__(self, bias: float, size: float = 1e-6, weights: float = 1.0) -> None:
         super().__init__()
+        self.size = size
         self.layer = nn.Conv2d(3, 4, 1)
+        self.layer.weight.data *= weights
         nn.init.constant_(self.layer.bias, bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layer(x * 1e-6)
+        return self.layer(x * self.size)
 
 
 @pytest.mark.parametrize("shape", [(1, 256, 16), (1, 16, 16, 16)], ids=["tokens", "picture"])
@@ -147,11 +154,13 @@ def test_what_is_alike_counts_once(shape: tuple[int, ...]) -> None:
     assert 1.2 < reach(*[factor * tokens for factor in (0.6, 0.5, 1.0, 0.8, 0.7)]) < 1.3
 
 
+@pytest.mark.parametrize("config", [INT8, INT16], ids=["int8", "int16"])
 @pytest.mark.parametrize("bias", [0.0, 1e-6, 30.0])
-def test_numbers_that_vanish(bias: float) -> None:
+@pytest.mark.parametrize(("size", "weights"), [(1e-6, 1.0), (1e-10, 1.0), (1e4, 1e-7), (1.0, 1e-10)])
+def test_numbers_that_vanish(size: float, weights: float, bias: float, config: QuantizationConfig) -> None:
     torch.manual_seed(0)
-    model, inputs = Faint(bias), data((1, 3, 8, 8))
-    converted = quantized(model, inputs)
+    model, inputs = Faint(bias, size, weights), data((1, 3, 8, 8))
+    converted = quantized(model, inputs, quantizer(config=config))
     exact, got = model(*inputs), converted(*inputs)
     assert (exact - got).square().sum() < 1e-2 * exact.square().sum()
     assert_matches(converted, inputs)

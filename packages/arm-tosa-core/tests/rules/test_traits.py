@@ -23,8 +23,8 @@ from arm_tosa_core.plugin import entry_points
 from arm_tosa_core.quantize.annotate.annotator import KEY
 from arm_tosa_core.quantize.annotate.slice_assignments import without_assignments
 from arm_tosa_core.quantize.annotate.value_bounds import bounds_of, find_signs
-from arm_tosa_core.quantize.corrections.concat_scales import keep_narrow
 from arm_tosa_core.quantize.corrections.equalization import equalize
+from arm_tosa_core.quantize.corrections.shared_scales import keep_narrow
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.harness import Execution
 
@@ -96,7 +96,7 @@ def plus(b: OpBuilder, x: Value, y: Value) -> Value:
     return b.ADD(x, y)
 
 
-@op("kinds.side_by_side.default", quant=Q.SHARED, target=TARGET, traits=Traits(moves=Moves.CHOSEN, joins=True))
+@op("kinds.side_by_side.default", quant=Q.SHARED, target=TARGET, traits=Traits(moves=Moves.CHOSEN))
 def side_by_side(b: OpBuilder, parts: Sequence[Value], dim: int) -> Value:
     return b.CONCAT(parts, dim % parts[0].rank)
 

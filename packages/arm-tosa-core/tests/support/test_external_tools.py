@@ -105,17 +105,21 @@ main.main()
 
 
 def test_tools_beside_this_python_come_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for folder in ("beside", "scripts", "path"):
-        (tmp_path / folder).mkdir()
-        tool = tmp_path / folder / "some-tool"
+    # Windows' Python outside a virtual environment has its scripts in a folder beside it.
+    places = [
+        tmp_path / "beside" / "some-tool",
+        tmp_path / "beside" / "Scripts" / "some-tool",
+        tmp_path / "path" / "some-tool",
+    ]
+    for tool in places:
+        tool.parent.mkdir(exist_ok=True)
         tool.write_text("")
         tool.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(tmp_path / "beside" / "python"))
-    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path / name))  # a Python of Windows has it apart
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    for folder in ("beside", "scripts", "path"):
-        assert find_tool("some-tool", package="p") == str(tmp_path / folder / "some-tool")
-        (tmp_path / folder / "some-tool").unlink()
+    for tool in places:
+        assert find_tool("some-tool", package="p") == str(tool)
+        tool.unlink()
 
 
 @pytest.mark.parametrize("data", ["text é", b"\x00bytes"])

@@ -72,8 +72,6 @@ class Traits:
         chooses: of a choice, where its condition, what it takes where that is true, and what it takes elsewhere, lie
             among its arguments. Composites and the annotation look for a number as one of the two.
         adds: of an operator that writes into a tensor, from its arguments: whether it adds to the numbers there.
-        joins: its first argument is a list of tensors, which lie one after the other in the result. Some keep a scale
-            of their own (``concat_scales``).
         looks_up: the argument with the indices of the rows that it takes of its first argument, a table. Read by
             16-bit results.
         samples_at: the argument with the positions at which it samples an image. Positions that are computed from
@@ -101,7 +99,6 @@ class Traits:
     fills: float | None = None
     chooses: tuple[int, int, int] | None = None
     adds: Callable[..., bool] | None = None
-    joins: bool = False
     looks_up: int | None = None
     samples_at: int | None = None
     casts: bool = False

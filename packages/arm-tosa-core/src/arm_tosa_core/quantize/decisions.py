@@ -19,7 +19,7 @@ from .probe.judge import Evidence
 #: Kinds of decisions, in the order in which they are told.
 WIDE_RESULT = "kept in 16 bits"
 EQUALIZED = "equalized with the layers that read it"
-OWN_SCALE = "kept its own scale beside a concatenation"
+OWN_SCALE = "kept a scale of its own"
 ROUNDED = "with weights rounded together"
 CORRECTED = "bias corrected"
 

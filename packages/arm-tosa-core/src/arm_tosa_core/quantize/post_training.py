@@ -25,9 +25,9 @@ from .annotate.norms_behind_layers import settle_norms
 from .annotate.plain_module import make_plain
 from .corrections.bias_correction import correct_biases
 from .corrections.catalogue import Corrections
-from .corrections.concat_scales import keep_narrow
 from .corrections.equalization import equalize
 from .corrections.layer_inputs import LayerInputs
+from .corrections.shared_scales import keep_narrow
 from .corrections.weight_rounding import round_weights
 from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, Decision, decisions, wide_decisions
 from .long_tails import warn_of_long_tails

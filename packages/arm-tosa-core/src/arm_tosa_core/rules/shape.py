@@ -109,7 +109,7 @@ def repeat(b: OpBuilder, x: Value, repeats: Sequence[int]) -> Value:
     return b.TILE(b.lift(x, len(repeats)), repeats)
 
 
-@op("aten.cat.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, joins=True))
+@op("aten.cat.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def cat(b: OpBuilder, values: Sequence[Value], dim: int = 0) -> Value:
     values = [v for v in values if v.shape != (0,)]  # PyTorch lets an empty vector stand for nothing
     dtype = values[0].dtype

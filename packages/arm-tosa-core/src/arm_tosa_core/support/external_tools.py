@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,10 +22,10 @@ def find_tool(executable: str, *, package: str) -> str:
     Raises:
         ToolError: it is in neither place; the message names the command that installs it.
     """
-    # A virtual environment that was not activated is not on PATH, but its scripts lie beside its Python; Windows'
-    # Python has a folder for them.
-    own = os.pathsep.join((str(Path(sys.executable).parent), sysconfig.get_path("scripts")))
-    path = shutil.which(executable, path=own) or shutil.which(executable)
+    # A virtual environment that was not activated is not on PATH, but its scripts lie beside its Python; those of
+    # Windows' Python outside a virtual environment lie in a folder beside it.
+    python = Path(sys.executable).parent
+    path = shutil.which(executable, path=f"{python}{os.pathsep}{python / 'Scripts'}") or shutil.which(executable)
     if path is None:
         raise ToolError(executable, "is not installed", fix=f"install it with: {from_index(package)}")
     return path

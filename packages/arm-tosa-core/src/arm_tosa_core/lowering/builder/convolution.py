@@ -17,6 +17,8 @@ from .dynamic_quantization import DynamicQuantization
 
 #: The largest weight of 8 bits.
 _MOST = 127
+#: The largest bias beside sums of 32 bits, and of more: Ethos-U has biases of 40 bits.
+_BIAS, _WIDE_BIAS = 2.0**30, 2.0**38
 
 
 class Convolutions(DynamicQuantization):
@@ -42,8 +44,8 @@ class Convolutions(DynamicQuantization):
         require(weight.quant.bits <= 8, f"has weights of {weight.quant.bits} bits; TOSA convolves with 8")
         channels = self._channels(name, weight)
         wide_sums = _dtype(x) == DType.INT16
-        if bias is not None and bias.const is not None and weight.const is not None and not wide_sums:
-            weight = self._coarse_enough(weight, bias.real(), x.quant.scalar)
+        if bias is not None and bias.const is not None and weight.const is not None:
+            weight = self._coarse_enough(weight, bias.real(), x.quant.scalar, _WIDE_BIAS if wide_sums else _BIAS)
         assert weight.quant is not None
         unit = x.quant.scalar
         scale = tuple(s * unit for s in weight.quant.scale)
@@ -105,8 +107,8 @@ class Convolutions(DynamicQuantization):
         apart = sizes.flatten(2).sum((0, 1)) if name == "DEPTHWISE_CONV2D" else sizes.flatten(1).sum(1)
         return int(apart.max())
 
-    def _coarse_enough(self, weight: Value, bias: torch.Tensor, scale: float) -> Value:
-        """The weight with scales so large that the bias takes 30 bits of the accumulator at most.
+    def _coarse_enough(self, weight: Value, bias: torch.Tensor, scale: float, most: float) -> Value:
+        """The weight with scales so large that the bias is no more steps of the accumulator than that.
 
         A bias beyond would saturate. The products of such a channel are small beside it.
 
@@ -114,7 +116,7 @@ class Convolutions(DynamicQuantization):
             scale: of the image.
         """
         assert weight.quant is not None
-        least = bias.abs().double() / (2.0**30 * scale)
+        least = bias.abs().double() / (most * scale)
         least = least if len(weight.quant.scale) > 1 else least.max().reshape(1)
         scales = torch.tensor(weight.quant.scale, dtype=torch.float64)
         if (scales >= least).all():

@@ -14,7 +14,7 @@ class Corrections:
     Args:
         equalization: of channels between layers, see ``equalization.equalize``.
         smoothing: the same behind layer norms.
-        rescaling: scales of their own in front of concatenations, see ``concat_scales.keep_narrow``.
+        rescaling: scales of their own where several tensors have one, see ``shared_scales.keep_narrow``.
         rounding: of weights together, see ``weight_rounding.round_weights``.
         bias_correction: see ``bias_correction.correct_biases``.
     """

@@ -22,8 +22,8 @@ from ...support.errors import UsageError
 from .fake_quantizers import MaskedFakeQuantize
 from .observers import MaskedHistogramObserver
 
-_EPS = 2**-16  # the smallest scale of weights: constant ones must not divide by zero
-SMALLEST_SCALE = 2**-24  # of activations that vary: MobileViT has some of 1e-5 in front of its first norm
+_EPS = 2**-48  # the smallest scale of weights: constant ones must not divide by zero
+SMALLEST_SCALE = 2**-48  # of activations that vary: the power of faint sound is 1e-8
 SMALLEST_RANGE = 2**-8  # of activations in training, which begins with nothing seen, and in front of poles
 
 _INT8 = (-128, 127)

@@ -1,6 +1,8 @@
-"""Narrow operands of concatenations keep a scale of their own where something else reads them."""
+"""Narrow operands of what has one scale keep a scale of their own where something else reads them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -9,7 +11,7 @@ from torch import nn
 
 from arm_tosa_core import Corrections, quantize_program
 from arm_tosa_core.lowering.rule_set import RuleSet
-from arm_tosa_core.quantize.corrections.concat_scales import keep_narrow
+from arm_tosa_core.quantize.corrections.shared_scales import keep_narrow
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
 
@@ -47,6 +49,29 @@ def test_only_where_another_reader_gains(arguments: tuple[float, ...], places: i
     module = program.module()
     assert len(keep_narrow(module, [((inputs[0],), {})], RuleSet.of(None))) == places
     assert torch.equal(module(inputs[1]), program.module()(inputs[1]))
+
+
+@pytest.mark.parametrize(
+    ("together", "places"),
+    [
+        (lambda x, y: torch.stack([x, y])[0], 1),
+        (lambda x, y: torch.where(x > 1, x, y), 1),
+        (lambda x, y: torch.slice_scatter(x, y[:, :4], 1, 0, 4), 1),
+        (lambda x, y: torch.cat([x.transpose(1, 2), y[:, 4:].transpose(1, 2)], 2), 1),
+        (lambda x, y: torch.where(x > 1, y, -1e4).softmax(-1), 0),
+        (lambda x, y: x + y, 0),
+    ],
+    ids=["stack", "where", "part written", "part turned", "mask", "sum"],
+)
+def test_whatever_puts_them_together(together: Callable[..., torch.Tensor], places: int) -> None:
+    class Both(nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return together(x, y), y.exp()
+
+    torch.manual_seed(0)
+    inputs = torch.randn(3, 8, 4) * 50, torch.rand(3, 8, 4)
+    module = torch.export.export(Both().eval(), inputs).module()
+    assert len(keep_narrow(module, [(inputs, {})], RuleSet.of(None))) == places
 
 
 def test_better_in_8_bits_and_on_integers() -> None:

@@ -1,4 +1,4 @@
-"""Operands of concatenations that keep a scale of their own, because others read them and they reach far less far."""
+"""Operands that keep a scale of their own where several have one, because others read them and they reach less far."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ...lowering.node_facts import note
+from ...lowering.rule import Q
 from ...lowering.rule_set import RuleSet
 from ...lowering.values import unbounded
+from ..annotate.far_numbers import far_numbers
+from ..annotate.node_roles import float_inputs
 from ..probe.calls import FEW, Sample
 from ..probe.judge import Evidence, accepts, evidence
 from ..probe.runner import look
@@ -20,10 +23,11 @@ _NARROW = 0.25
 
 
 def keep_narrow(module: GraphModule, samples: Sequence[Sample], rules: RuleSet) -> dict[str, Evidence]:
-    """Gives narrow operands of ``cat`` that something else reads as well a copy, whose scale is that of the result.
+    """Gives narrow operands of ``cat``, ``where`` and their like, if something else reads them as well, a copy.
 
-    What is concatenated has one scale. An operand that only ``cat`` reads loses nothing by it that the result has not
-    lost, but other readers would get the few integers that the widest operand leaves. A copy costs one RESCALE.
+    What is put together has one scale, which is the copy's. An operand that nothing else reads loses nothing by it that
+    the result has not lost, but other readers would get the few integers that the widest operand leaves. A copy costs
+    one RESCALE.
 
     Args:
         module: ``ExportedProgram.module()``, not prepared yet.
@@ -32,11 +36,13 @@ def keep_narrow(module: GraphModule, samples: Sequence[Sample], rules: RuleSet) 
     Returns:
         Evidence by the names of the operands: squares of how far the scale reaches.
     """
-    joins = {node: _candidates(node) for node in module.graph.nodes if rules.traits_of(node).joins}
-    joins = {node: operands for node, operands in joins.items() if operands}
-    if not joins or not samples:
+    far = far_numbers(module.graph, rules)
+    operands = {node: _operands(node, rules) for node in module.graph.nodes}
+    narrow = {node: [n for n in each if _is_read_elsewhere(n, rules)] for node, each in operands.items()}
+    narrow = {node: each for node, each in narrow.items() if each}
+    if not narrow or not samples:
         return {}
-    reaches: dict[Node, list[float]] = {operand: [] for node in joins for operand in node.args[0]}
+    reaches: dict[Node, list[float]] = {operand: [] for node in narrow for operand in operands[node]}
 
     def see(node: Node, _args: Sequence[Any], result: torch.Tensor) -> None:
         reaches[node].append(_reach(result))
@@ -44,9 +50,9 @@ def keep_narrow(module: GraphModule, samples: Sequence[Sample], rules: RuleSet) 
     look(samples[:FEW], module, reaches, see)
     squares = {node: torch.tensor(each, dtype=torch.float64) ** 2 for node, each in reaches.items()}
     gains = {}
-    for node, operands in joins.items():
-        whole = torch.stack([squares[operand] for operand in node.args[0]]).amax(0)
-        for operand in operands:
+    for node, candidates in narrow.items():
+        whole = torch.stack([squares[operand] * (operand not in far) for operand in operands[node]]).amax(0)
+        for operand in candidates:
             if accepts(whole, squares[operand], _NARROW**2):
                 _copy(module, node, operand)
                 gains[operand.name] = evidence(whole, squares[operand])
@@ -54,12 +60,18 @@ def keep_narrow(module: GraphModule, samples: Sequence[Sample], rules: RuleSet) 
     return gains
 
 
-def _candidates(node: Node) -> list[Node]:
-    """Computed operands in float that something else reads as well."""
-    operands: Any = node.args[0]
-    if not all(isinstance(n.meta.get("val"), torch.Tensor) and n.meta["val"].is_floating_point() for n in operands):
-        return []
-    return [n for n in dict.fromkeys(operands) if n.op != "get_attr" and len(n.users) > 1]
+def _operands(node: Node, rules: RuleSet) -> list[Node]:
+    """The operands in float that have one scale with the result; none if it is one alone."""
+    rule = rules.of_node(node)
+    operands = float_inputs(node) if rule is not None and rule.quant is Q.SHARED else []
+    return operands if len(operands) > 1 else []
+
+
+def _is_read_elsewhere(operand: Node, rules: RuleSet) -> bool:
+    """Whether it is computed, and read by several: as it is, or as it was before it was moved."""
+    while len(operand.users) == 1 and rules.traits_of(operand).moves and len(before := float_inputs(operand)) == 1:
+        (operand,) = before
+    return operand.op != "get_attr" and len(operand.users) > 1
 
 
 def _copy(module: GraphModule, node: Node, operand: Node) -> None:
