@@ -48,11 +48,5 @@ def test_an_unknown_name_lists_the_valid_ones(folder: Path) -> None:
     assert not Path("net.pte").exists()
 
 
-def test_a_flatbuffer_is_not_rewritten(folder: Path) -> None:
-    Path("net.tosa").write_bytes(b"")
-    message = error("compile", "net.tosa", "--target", "tosa", "-o", "x.tosa", "--print-after", "LOWER")
-    assert "no rewrite runs on a .tosa" in message
-
-
 def test_the_help_tells_of_it() -> None:
     assert "--print-after" in run("compile", "--help").stdout

@@ -189,7 +189,7 @@ def test_a_bad_sweep_says_why(net: Path, here: None, words: tuple[str, ...], sai
     [
         ("none.py:make", r"cannot read none.py: no such file"),
         ("none.pt2", r"cannot read none.pt2: no such file"),
-        ("net.tosa", r"net.tosa is TOSA already"),
+        ("net.tosa", r"net.tosa: not a TOSA flatbuffer"),
         ("net.py:made", r"fails alike: net.py has no function 'made'; it has: "),
         ("net.py:make,depth=3", r"fails alike: net.py:make has no parameter 'depth'; it has: width, bias"),
         ("net.py:make,width", r"behind the function write KEY=VALUE for its parameters, not 'width'"),

@@ -38,7 +38,7 @@ def accuracy(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="A .pt2, .onnx or .tflite file in float, or file.py:function. With --evaluate text.txt: "
+            help="A .pt2, .onnx, .tflite or .tosa file in float, or file.py:function. With --evaluate text.txt: "
             "file.py:function that returns a causal language model of transformers.",
         ),
     ],

@@ -51,7 +51,9 @@ Page = Annotated[Path | None, typer.Option("-o", "--output", help="Also write th
 
 
 def compare(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2, .onnx or .tflite file, or file.py:function.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A .pt2, .onnx, .tflite or .tosa file, or file.py:function.")
+    ],
     targets: Targets = None,
     chips: Chips = None,
     quantize: Annotated[
@@ -134,12 +136,10 @@ def sources_of(
     """Model and data of a command.
 
     Raises:
-        UsageError: a metric without anything to judge, or a model that is TOSA already.
+        UsageError: a metric without anything to judge.
     """
     if metric is not None and evaluate is None:
         raise UsageError("--metric judges the samples of --evaluate: give both")
-    if model.endswith(".tosa"):
-        raise UsageError(f"{model} is TOSA already; give the PyTorch model, a .pt2 file or file.py:function")
     return FileSources(model, calibration, evaluate, metric, tuple(input_shape or ()), tuple(input_value or ()), trust)
 
 

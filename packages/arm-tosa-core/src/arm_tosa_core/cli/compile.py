@@ -180,51 +180,34 @@ def compile_(
     if report is not None:
         require_page(report)
     times = DelegateTimes(spec, details or report is not None, trace)
-    is_graph, is_program = Path(model).suffix == ".tosa", output.suffix == ".pte"
+    is_program = output.suffix == ".pte"
+    more = (quantize, calibration, bundle, etrecord, external_constants, artifacts, print_after, report, verify, advice)
+    # A .tosa for the target's own format is compiled as it is, without a program.
+    others = (*more[:5], *more[6:], print_to, memory_format != _USUAL_FORMAT)
+    is_graph = Path(model).suffix == ".tosa" and output.suffix == device.compiler.suffix and not any(others)
     no_details = details and not times.wanted and times.target.compiler.compile_in_detail is None
-    rows: list[tuple[object, str]] = [(no_details, f"--details: target {target!r} tells neither times nor memory")]
-    if is_graph:
-        rows += [
-            (quantize or calibration, "--quantize and --calibration are for PyTorch models, not for a .tosa"),
-            (
-                print_after or print_to,
-                "--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is",
-            ),
-            (
-                bundle or etrecord or external_constants,
-                "--bundle, --etrecord and --external-constants are for PyTorch models: a .tosa does not become a .pte",
-            ),
-            (
-                report or verify or advice,
-                "--report, --verify and --advice are for PyTorch models: a .tosa does not say which operators it comes "
-                "from",
-            ),
-        ]
-    else:
-        formats, suffixes = _memory_formats(memory_format), [".pte", device.compiler.suffix]
-        rows += [
-            (
-                output.suffix not in suffixes,
-                f"-o {output}: target {device.name!r} makes {' or '.join(suffixes)}, not {output.suffix!r}",
-            ),
-            (
-                (bundle or etrecord or external_constants) and not is_program,
-                f"--bundle, --etrecord and --external-constants go with a .pte, and -o is {output}",
-            ),
-            (verify and not is_program, f"--verify runs a .pte, and -o is {output}"),
-            (
-                bundle and (integer_io or memory_format != "contiguous"),
-                "--bundle goes with inputs as PyTorch has them: leave out --integer-io and --memory-format",
-            ),
-            (
-                bundle and external_constants,
-                "--bundle makes one file with all that a test needs: leave out --external-constants",
-            ),
-            (
-                memory_format not in formats,
-                f"--memory-format is one of {', '.join(formats)}, not {memory_format!r}",
-            ),
-        ]
+    formats, suffixes = _memory_formats(memory_format), [".pte", device.compiler.suffix]
+    rows: list[tuple[object, str]] = [
+        (no_details, f"--details: target {target!r} tells neither times nor memory"),
+        (
+            output.suffix not in suffixes,
+            f"-o {output}: target {device.name!r} makes {' or '.join(suffixes)}, not {output.suffix!r}",
+        ),
+        (
+            (bundle or etrecord or external_constants) and not is_program,
+            f"--bundle, --etrecord and --external-constants go with a .pte, and -o is {output}",
+        ),
+        (verify and not is_program, f"--verify runs a .pte, and -o is {output}"),
+        (
+            bundle and (integer_io or memory_format != _USUAL_FORMAT),
+            "--bundle goes with inputs as PyTorch has them: leave out --integer-io and --memory-format",
+        ),
+        (
+            bundle and external_constants,
+            "--bundle makes one file with all that a test needs: leave out --external-constants",
+        ),
+        (memory_format not in formats, f"--memory-format is one of {', '.join(formats)}, not {memory_format!r}"),
+    ]
     if conflicts := [text for holds, text in rows if holds]:
         raise UsageError("; ".join(conflicts))
     if artifacts is not None:
@@ -232,7 +215,6 @@ def compile_(
         spec.dump_intermediate_artifacts_to(artifacts)
     if is_graph:
         return _compile_tosa(Path(model), device, spec, output, artifacts, details, times)
-    more = (quantize, calibration, bundle, etrecord, external_constants, artifacts, print_after, report, verify, advice)
     if is_whole_file(model) and not (details or trace or any(more)):
         lowered = lowered_file(model, spec, input_shape, input_value, memory_format, integer_io, not no_cache)
         figures = _written(lowered, output, spec.target(), started)
@@ -317,8 +299,6 @@ def _compile_tosa(
     compiler = bound.compiler
     if compiler.compile is None:
         raise UsageError(f"target {target.name!r} takes TOSA itself: there is nothing to compile in {model}")
-    if output.suffix != target.compiler.suffix:
-        raise UsageError(f"-o {output}: a .tosa is compiled to the target's own format, {target.compiler.suffix}")
     require_takes(bound, tosa, model)
     options = {} if artifacts is None else {"artifacts": str(artifacts)}
     if compiler.compile_in_detail is not None:

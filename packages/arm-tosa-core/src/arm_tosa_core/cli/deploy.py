@@ -23,7 +23,7 @@ from ..support.errors import UsageError
 from .chip import chip_given
 from .files import read, read_program
 from .lowered import lowered_program
-from .model import PROGRAMS, load_program
+from .model import FORMS, load_program
 from .options import Calibration, InputShapes, InputValues, Options, Quantize, Sram, Trust, parse_options
 from .quantize import prepare
 from .report import Result, table
@@ -41,7 +41,7 @@ _OF_BOARD = ("cpu", "sram", "memories", "nonvolatile", "dram", "npu")
 def deploy(
     models: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL...", help=f"{PROGRAMS.capitalize()}, or a .pte."),
+        typer.Argument(metavar="MODEL...", help=f"{FORMS.capitalize()}; or a .pte."),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the firmware's sources go.")],
     board: Annotated[

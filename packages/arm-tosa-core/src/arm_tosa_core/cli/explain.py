@@ -16,7 +16,7 @@ from ..plugin.target import Step, Target
 from ..support.errors import UsageError
 from .compiled_delegates import data_of, table_of
 from .files import read
-from .model import PROGRAMS, load_program, require_file
+from .model import FORMS, load_program, require_file
 from .options import Calibration, InputShapes, InputValues, Options, Quantize, Trust, parse_options
 from .quantize import hint, prepare
 from .report import Result, say, table
@@ -25,7 +25,7 @@ from .report import Result, say, table
 def explain(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help=f"{PROGRAMS.capitalize()}, or a compiled .vgf."),
+        typer.Argument(metavar="MODEL", help=f"{FORMS.capitalize()}, or a compiled .vgf."),
     ],
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="A name from `arm-tosa targets`; a model needs it.")

@@ -34,7 +34,7 @@ READ = (
 #: Of them those that may be another word; this begins or ends a file.
 _OR_A_WORD = {"metric": ".py", "transform": ".py"}
 #: Suffixes of files that MODEL may name.
-_MODELS = (".py", ".pt2", ".tosa", ".pte", *FORMATS)
+_MODELS = (".py", ".pt2", ".pte", *FORMATS)
 #: By a parameter that needs no others: the flag that says so.
 _ALONE = "print_stages"
 

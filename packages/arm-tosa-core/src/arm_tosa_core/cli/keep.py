@@ -45,7 +45,10 @@ _METRICS = ("sqnr", "top1")
 
 def quantize(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A float model: a .pt2, .onnx or .tflite file, or file.py:function.")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A float model: a .pt2, .onnx, .tflite or .tosa file, or file.py:function."
+        ),
     ],
     calibration: Annotated[
         Path,

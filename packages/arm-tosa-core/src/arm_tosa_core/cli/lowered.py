@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..flow import ExecuTorchOptions
 
 #: Files that are all there is of a model: an .onnx may have its weights in other files, a .pt2 may run code.
-_WHOLE_FILES = {".tflite"}
+_WHOLE_FILES = {".tflite", ".tosa"}
 
 
 def is_whole_file(model: str) -> bool:

@@ -1,4 +1,4 @@
-"""MODEL on the command line: a ``.pt2`` file or ``file.py:function``, as an exported program.
+"""MODEL on the command line: ``file.py:function`` or a file, as an exported program.
 
 Parameters of the function stand behind its name: ``net.py:make,width=0.5,classes=10``.
 """
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     import torch
     from torch.export import ExportedProgram
 
-#: Models whose operators are known.
-PROGRAMS = "a .pt2 file (torch.export.save), file.py:function, an .onnx or .tflite file"
-FORMS = f"{PROGRAMS}, or a .tosa flatbuffer"
+FORMS = "a .pt2 file (torch.export.save), file.py:function, or an .onnx, .tflite or .tosa file"
 _WEIGHTS = f". Weights alone are no model: make the module in Python, load them into it and {EXPORT}"
 _TENSORFLOW = ". Convert it to a .tflite file, with TensorFlow's TFLiteConverter"
 #: What to do with files of other kinds, by their suffix.
@@ -67,10 +65,6 @@ def load_program(
         raise UsageError(f"{model}: say which function makes the model: {model}:FUNCTION")
     elif Path(model).suffix == ".pt2":
         program = _load_pt2(Path(model), trust)
-    elif Path(model).suffix == ".tosa":
-        raise UsageError(
-            f"{model} is TOSA already; `compile`, `run`, `verify` and `view` take it, this command does not"
-        )
     else:
         raise UsageError(f"cannot tell what {model!r} is; MODEL is {FORMS}{_OTHERS.get(Path(model).suffix, '')}")
     _require_cpu(model, {**program.state_dict, **_tensors(program.constants)})

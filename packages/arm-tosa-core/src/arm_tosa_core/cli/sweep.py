@@ -48,7 +48,8 @@ def sweep(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A .pt2, .onnx or .tflite file, or file.py:function, with or without parameters."
+            metavar="MODEL",
+            help="A .pt2, .onnx, .tflite or .tosa file, or file.py:function, with or without parameters.",
         ),
     ],
     space: Annotated[

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .file_graph import FileGraph
 
 #: The module that reads the files of a suffix.
-FORMATS: dict[str, str] = {".onnx": ".onnx", ".tflite": ".tflite"}
+FORMATS: dict[str, str] = {".onnx": ".onnx", ".tflite": ".tflite", ".tosa": ".tosa"}
 
 
 def load_model(
@@ -32,7 +32,7 @@ def load_model(
     """A model in a file of another framework, as a program that ``lower`` and ``quantize_program`` take.
 
     Args:
-        path: an ``.onnx`` or ``.tflite`` file.
+        path: an ``.onnx``, ``.tflite`` or ``.tosa`` file.
         input_shapes: sizes of inputs, by the names that the file has; needed where it leaves sizes open. A first size
             that alone is open (the batch) is 1 without it. An input with a default (an initializer of its name) is
             a constant, and an input of the program if its sizes are here.

@@ -35,6 +35,8 @@ QUANTIZE = frozenset(
     for kind in ("per_tensor.default", "per_tensor.tensor", "per_channel.default")
 )
 DEQUANTIZE = frozenset(name.replace(".quantize_", ".dequantize_") for name in QUANTIZE)
+#: What changes scales in programs that were TOSA before.
+_RESCALE = "arm_tosa.RESCALE.default"
 
 
 #: Data of constants by name in the state dict, and shape.
@@ -172,8 +174,9 @@ def is_dequantize(node: torch.fx.Node) -> bool:
 
 
 def is_quantized(program: ExportedProgram) -> bool:
-    """Whether a program has integers as ``convert_pt2e`` writes them, some of them or all."""
-    return any(is_quantize(node) or is_dequantize(node) for node in program.graph.nodes)
+    """Whether a program has integers as ``convert_pt2e`` writes them or as TOSA has them, some of them or all."""
+    names = {canonical(node.target) for node in program.graph.nodes if node.op == "call_function"}
+    return bool(names & {*QUANTIZE, *DEQUANTIZE, _RESCALE})
 
 
 def is_int64_cast(node: torch.fx.Node) -> bool:

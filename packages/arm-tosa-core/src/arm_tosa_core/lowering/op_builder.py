@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 from ..plugin.target import Preferences
+from ..tosa.graph import Graph
 from ..tosa.ir import DType
 from ..tosa.specification import TosaSpecification
 from .values import Operand, Value
@@ -396,3 +397,6 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
             results: shape and type of each.
             implementation_attrs: what the operator's definition says.
         """
+
+    def inlined(self, graph: Graph, operands: Sequence[Value]) -> tuple[Value, ...]:
+        """The outputs of a graph of TOSA, whose operators are emitted as they are; operands are its inputs."""

@@ -103,6 +103,11 @@ def _numpy_lacks() -> frozenset[torch.dtype]:
     return frozenset({torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2})
 
 
+def has_torch_type(dtype: DType) -> bool:
+    """Whether PyTorch has a type of these numbers and no others."""
+    return dtype in _torch_types().values()
+
+
 def tosa_to_torch(dtype: DType) -> torch.dtype:
     """The PyTorch type that holds ``dtype``: INT4 in int8, INT48 and SHAPE in int64."""
     import torch

@@ -8,6 +8,7 @@ import struct
 from typing import Any, NamedTuple
 
 import numpy as np
+from packaging.version import Version
 from tosa.Attribute import Attribute as Union
 from tosa.TosaGraph import TosaGraph
 
@@ -36,7 +37,9 @@ def load(data: bytes) -> Graph:
             that the table lacks, or regions that are nested or shared without measure.
     """
     if len(data) < 8 or data[4:8] != IDENTIFIER:
-        raise UsageError('not a TOSA flatbuffer: the file identifier "TOSA" is missing')
+        raise UsageError(
+            'not a TOSA flatbuffer: the file identifier "TOSA" is missing. Copy it again, or make it again'
+        )
     try:
         return _load(data)
     except UsageError:
@@ -62,6 +65,12 @@ def _load(data: bytes) -> Graph:
     if len(blocks) < len(regions):
         raise UsageError("the flatbuffer has two regions of one name")
     return _Regions(blocks, len(data)).read(_text(regions[0].Name()))
+
+
+def version_of(data: bytes) -> Version:
+    """The version of TOSA of a flatbuffer that ``load`` reads."""
+    number = TosaGraph.GetRootAs(data).Version()
+    return Version(f"{number._Major()}.{number._Minor()}")
 
 
 class _Regions:

@@ -1,4 +1,4 @@
-"""Operators that TOSA does not define: CUSTOM."""
+"""Operators that TOSA does not define, CUSTOM, and those of programs that were TOSA before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import torch
 
 from ...support.errors import require
-from ...tosa.dtypes import torch_to_tosa
+from ...tosa.dtypes import torch_to_tosa, tosa_to_torch
+from ...tosa.graph import Graph
+from ...tosa.ir import Tensor
 from ..values import Value
 from .quantization import Quantization
 
@@ -35,3 +37,16 @@ class CustomOperators(Quantization):
             results=[(tuple(shape), torch_to_tosa(dtype)) for shape, dtype in results],
         )
         return tuple(self.value(tensor, dtype) for tensor, (_, dtype) in zip(tensors, results, strict=True))
+
+    def inlined(self, graph: Graph, operands: Sequence[Value]) -> tuple[Value, ...]:
+        tensors = {own: self.tensor(value) for own, value in zip(graph.inputs, operands, strict=True)}
+
+        def here(tensor: Tensor) -> Tensor:
+            if tensor.data is not None and tensor not in tensors:
+                tensors[tensor] = self.graph.constant(tensor.data, tensor.dtype)
+            return tensors[tensor]
+
+        for op in graph.ops:
+            results = self.emit_all(op.name, [here(tensor) for tensor in op.inputs], **op.attrs)
+            tensors.update(zip(op.outputs, results, strict=True))
+        return tuple(self.value(here(tensor), tosa_to_torch(tensor.dtype)) for tensor in graph.outputs)
