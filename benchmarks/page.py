@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchmarks import demo, prose, rewrite_tables
+from benchmarks import demo, onnx_tables, prose, rewrite_tables
 from benchmarks.charts import CHARTS, Chart, draw, is_current
 from benchmarks.documents import with_block, with_span, write
 from benchmarks.figures import Figures
@@ -34,6 +34,7 @@ PAGES: dict[Path, Mapping[str, Callable[[Figures], str]]] = {
     TRAINED: {**REAL, **KEPT, "behind": prose.behind_the_rival},
     ROOT / "README.md": {"demo": demo.shown},
     ROOT / "docs" / "explanation" / "firmware.md": {"costs": prose.costs_of_steps},
+    ROOT / "docs" / "how-to" / "i-have-an-onnx.md": {"networks": onnx_tables.by_network},
     ROOT / "docs" / "reference" / "vela-limits.md": {"rewrites": rewrite_tables.rewrites},
 }
 

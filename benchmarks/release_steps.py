@@ -85,6 +85,7 @@ STEPS = (
     ),
     Step("schemes", ["schemes --networks {each}"], _ALL),
     Step("tflite_files", ["tflite_files --fetch {work}/tflite", "tflite_files {work}/tflite --litert {python}"]),
+    Step("onnx_networks", ["onnx_networks"]),
     Step("tflite_cpu", ["tflite_files --fetch {work}/tflite", "tflite_cpu {work}/tflite"]),
     Step("real", ["real --networks {each}"], "benchmarks.real.registry:NETWORKS", needs=["packages"], about=120),
     Step("kept", ["kept --networks {each}"], "benchmarks.real.registry:ALL", needs=["packages"]),
