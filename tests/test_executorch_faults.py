@@ -95,6 +95,34 @@ def test_remainders_of_integers_in_the_steps_of_a_scan(flow: str) -> None:
     run(Model(scanned), (torch.tensor([1, -2]), torch.tensor([[-7, 7], [5, -5], [-1, 4]])), flow)
 
 
+@pytest.mark.parametrize("flow", FLOWS)
+def test_numbers_in_the_steps_of_a_scan(flow: str) -> None:
+    def step(carried: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return carried * 70000, torch.where(x <= 0.3, carried + 0.3, x + x.sum(dtype=torch.float32).item())
+
+    def scanned(start: torch.Tensor, xs: torch.Tensor) -> Any:
+        return torch.ops.higher_order.scan(step, [start], [xs], ())
+
+    xs = torch.tensor([[0.3, 0.1], [5.0, -1.0]], dtype=torch.float16)
+    run(Model(scanned), (torch.tensor([0.5, 1e-5], dtype=torch.float16), xs), flow)
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize(
+    ("dtype", "function"),
+    [
+        (torch.int64, lambda x, n, k: (x**0, x**1, x**11, x ** (2**53 + 1))),
+        (torch.int16, lambda x, n, k: 70000**n),
+        (torch.uint8, lambda x, n, k: ((-1) ** n, x**n)),
+        (torch.int8, lambda x, n, k: (x**n, x**k, x ** k.item())),
+    ],
+    ids=["known", "of a number", "unsigned", "of rank 0"],
+)
+def test_powers_of_integers(dtype: torch.dtype, function: Callable[..., Any], flow: str) -> None:
+    x, n = torch.tensor([3, -1, 1, 0, -5, 3, 2, -1]).to(dtype), torch.tensor([7, 5, 6, 0, 100, -3, -1, -3]).to(dtype)
+    run(Model(function), (x, n, torch.tensor(69, dtype=torch.int16)), flow)
+
+
 def begin(x: torch.Tensor) -> torch.Tensor:
     x.reshape(-1)[:2] = 0
     return x.sum(0)

@@ -78,10 +78,17 @@ def _same_as_eager(function: Callable[[torch.Tensor], Any], x: torch.Tensor) -> 
         lambda x: x + x.sum().item(),
         lambda x: x * x.sum().item(),
         lambda x: x > x.sum().item(),
+        lambda x: x > (x.sum(dtype=torch.float32) / 3).item(),
+        lambda x: x == torch.tensor(0.3),
+        lambda x: x * torch.tensor(70000),
+        lambda x: torch.mul(torch.tensor(70000), x),
+        lambda x: torch.maximum(x, torch.tensor(0.2)),
     ],
     ids=[
         *("equal", "not above", "choice by a comparison", "choice of -1e9", "product", "quotient", "rounded product"),
         *("sum", "sum and a read number", "product and a read number", "comparison with a read number"),
+        *("comparison with a read float32", "equal to a tensor", "product with a tensor", "product of a tensor"),
+        "largest of a tensor and numbers",
     ],
 )
 def test_numbers_beside_16_bit_floats(
@@ -131,3 +138,22 @@ def test_numbers_below_0_beside_unsigned_integers(
     function: Callable[[torch.Tensor], torch.Tensor], shape: tuple[int, ...]
 ) -> None:
     _same_as_eager(function, torch.tensor([5, 44] if shape else 5, dtype=torch.uint8))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number"), [(torch.uint8, -1), (torch.int8, 300), (torch.int16, 70000), (torch.int32, 3000000000)]
+)
+@pytest.mark.parametrize(
+    "function", [torch.maximum, torch.eq, lambda x, number: torch.where(x > 9, x, number), torch.le, torch.floor_divide]
+)
+@pytest.mark.parametrize("is_read", [False, True])
+def test_tensors_of_rank_0_wrap(
+    function: Callable[[torch.Tensor, Any], torch.Tensor], dtype: torch.dtype, number: int, is_read: bool
+) -> None:
+    x = torch.tensor([5, 44, 127], dtype=dtype)
+    _same_as_eager(lambda x: function(x, x.sum() if is_read else torch.tensor(number)), x)
+
+
+def test_numbers_beside_float64() -> None:
+    x = torch.tensor([0.3, -2.5], dtype=torch.float64)
+    _same_as_eager(lambda x: (x == x.float()).double() + (x + 0.1) * (1e300 - x) * 0.1, x)
