@@ -120,6 +120,24 @@ def test_operands_that_are_repeated_are_taken(shapes: list[tuple[int, ...]], acc
     assert _compiled(graph, accelerator)[1].arrays
 
 
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(2, 5, 4, 6), (2, 1, 4, 6), (1, 5, 4, 6)],
+        [(1, 5, 1, 6), (1, 5, 4, 1), (1, 1, 4, 6)],
+        [(1, 1, 40, 40), (1, 40, 40, 40), (1, 1, 1, 1)],
+        [(1, 6), (5, 1), (1, 1)],
+    ],
+)
+def test_choices_of_operands_that_are_repeated_are_taken(shapes: list[tuple[int, ...]]) -> None:
+    """Also in stripes."""
+    graph = Graph()
+    mask, *values = shapes
+    chosen = [graph.input("mask", mask, DType.BOOL), *(graph.input(f"x{n}", x, I8) for n, x in enumerate(values))]
+    graph.outputs = [graph.append("SELECT", chosen, {}).output]
+    assert _compiled(graph, "ethos-u85-256", "--arena-cache-size=20000")[1].arrays
+
+
 def test_parts_left_out_are_found() -> None:
     spec = EthosUCompileSpec("ethos-u55-128")
     options = {"system_config": spec.system_config, "memory_mode": spec.memory_mode, "config": None, "timeout": 60}

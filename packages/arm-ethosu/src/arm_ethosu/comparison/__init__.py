@@ -19,7 +19,7 @@ from ..vela import Arrays, Run, VelaOutput, Workplace, workplace
 from ..vela_layers import FLAG
 from .debug_database import Lifetimes, owned
 from .difference import Difference, port_difference
-from .elementwise import operand_difference
+from .elementwise import choice_difference, operand_difference
 from .lookups import table_difference
 from .memory import memory_difference
 from .windows import window_difference
@@ -80,6 +80,7 @@ def difference(tosa: bytes, graph: Graph, arrays: Arrays, debug_db: str, acceler
         or zero_point_difference(kernels)
         or range_difference(kernels)
         or operand_difference(kernels, family_of(accelerator))
+        or choice_difference(kernels)
         or memory_difference(arrays, commands, kernels, Lifetimes(said, graph, kernels), family_of(accelerator))
         or table_difference(arrays, commands, kernels, accelerator)
     )
