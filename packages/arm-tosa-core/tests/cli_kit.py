@@ -50,6 +50,11 @@ def chatty():
 def partial(): return Partial().eval(), X
 def cpu_only(): return CpuOnly().eval(), X
 def weights(): return Weights().eval(), X
+def products():
+    class Products(torch.nn.Module):
+        def forward(self, x):
+            return torch.cumprod(x * x + x, 1)
+    return Products().eval(), X
 def on_meta(): return Weights().eval().to("meta"), X
 def number(): return 3
 def no_module(): return "net", X

@@ -114,6 +114,19 @@ def test_what_stays_on_the_cpu_is_told_with_its_line(folder: Path) -> None:
     assert not Path("net.tosa").exists()
 
 
+def test_a_program_that_cannot_run_is_refused_unless_the_user_has_the_kernel(folder: Path) -> None:
+    arguments = "compile", "models.py:products", "--target", "tosa", "-o"
+    for _ in range(2):  # also where the cache has it
+        message = error(*arguments, "net.pte")
+        assert "no kernel for aten::cumprod.out" in message and f"models.py:{line_of('torch.cumprod')}" in message
+        assert "do without it in the model" in message and "--allow-missing-kernels" in message
+        assert not Path("net.pte").exists()
+        data = ok(*arguments, "own.pte", "--allow-missing-kernels")
+        assert [row["kernel"] for row in data["rejected"]] == ["aten::cumprod.out"] and Path("own.pte").exists()
+    assert data["cached"]
+    assert "left aten.cumprod.default outside" in error(*arguments, "net.tosa")
+
+
 def test_nothing_delegated_is_an_error_and_writes_nothing(folder: Path) -> None:
     message = error("compile", "models.py:cpu_only", "--target", "tosa", "-o", "net.pte")
     assert "nothing was delegated" in message and "no rule" in message

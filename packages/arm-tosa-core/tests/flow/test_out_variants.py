@@ -68,6 +68,11 @@ def test_an_operator_stays_whole_if_its_parts_have_no_rules_either() -> None:
     assert [row.target for row in lowered.report.rejected] == ["aten.i0.default"]
 
 
+def test_operators_that_check_their_operands_are_told() -> None:
+    with pytest.raises(UsageError, match="with_effects cannot run on the CPU(.|\n)*as torch.linalg.inv does"):
+        lower(export(Net(lambda net, x: torch.linalg.inv(net.conv(x)[0, :, :3, :3])), (X,)), "tosa-fp")
+
+
 def test_control_flow_that_executorch_does_not_write_is_told_with_its_line() -> None:
     def twice(net: Any, x: torch.Tensor) -> torch.Tensor:
         steps = torch.tensor(0)

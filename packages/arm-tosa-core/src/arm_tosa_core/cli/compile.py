@@ -136,6 +136,14 @@ def compile_(
             "its outputs with PyTorch's. A quantized program is compared with the quantized model.",
         ),
     ] = False,
+    allow_missing_kernels: Annotated[
+        bool,
+        typer.Option(
+            "--allow-missing-kernels",
+            help="Also write a .pte with operators on the CPU that the ExecuTorch installed here has no kernel for: "
+            "your runtime registers them.",
+        ),
+    ] = False,
     details: Annotated[
         bool,
         typer.Option(
@@ -215,8 +223,11 @@ def compile_(
         spec.dump_intermediate_artifacts_to(artifacts)
     if is_graph:
         return _compile_tosa(Path(model), device, spec, output, artifacts, details, times)
+    no_kernels = allow_missing_kernels or not is_program
     if is_whole_file(model) and not (details or trace or any(more)):
-        lowered = lowered_file(model, spec, input_shape, input_value, memory_format, integer_io, not no_cache)
+        lowered = lowered_file(
+            model, spec, input_shape, input_value, memory_format, integer_io, not no_cache, no_kernels
+        )
         figures = _written(lowered, output, spec.target(), started)
         return _result(lowered, figures, target, output, False, (), times, _ADVICE)
     from ..flow import ExecuTorchOptions
@@ -245,6 +256,7 @@ def compile_(
                 cache=cache,
                 memory_format=memory_format,
                 integer_io=integer_io,
+                allow_missing_kernels=no_kernels,
                 executorch=options,
                 progress=lambda stage, done: shown(stage, round(100 * done), 100),
             )

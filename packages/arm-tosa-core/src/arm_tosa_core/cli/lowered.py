@@ -40,6 +40,7 @@ def lowered_file(
     memory_format: str,
     integer_io: bool,
     cache: bool,
+    allow_missing_kernels: bool,
 ) -> LoweredProgram:
     """As ``lowered_program`` of a file as it is; from the cache without PyTorch, if the same was asked for before."""
     require_file(path := Path(model))
@@ -55,6 +56,7 @@ def lowered_file(
                 cache=cache and key is None,
                 memory_format=memory_format,
                 integer_io=integer_io,
+                allow_missing_kernels=True,
                 progress=lambda stage, done: shown(stage, round(100 * done), 100),
             )
 
@@ -62,7 +64,7 @@ def lowered_file(
         return file_fingerprint(path, read(path), spec, shapes, values, memory_format, integer_io)
 
     key = key_now() if cache and path.is_file() else None  # a pipe can be read once
-    return make() if key is None else kept(key, make, key_now)
+    return _runnable(make() if key is None else kept(key, make, key_now), allow_missing_kernels)
 
 
 def lowered_program(
@@ -73,6 +75,7 @@ def lowered_program(
     cache: bool = True,
     memory_format: str = "contiguous",
     integer_io: bool = False,
+    allow_missing_kernels: bool = False,
     progress: Callable[[str, float], None] = lambda _stage, _done: None,
     remainder: Sequence[ArmCompileSpec] = (),
     executorch: ExecuTorchOptions | None = None,
@@ -82,16 +85,17 @@ def lowered_program(
     Args:
         quantization: that the program went through, if any.
         memory_format: a key of ``MEMORY_FORMATS``.
+        allow_missing_kernels: also where ExecuTorch has no kernel for an operator that stays on the CPU.
 
     Raises:
-        UsageError: nothing can be delegated.
+        UsageError: nothing can be delegated, or ExecuTorch has no kernel for what is not.
     """
     from ..aten.memory_format import MEMORY_FORMATS  # late: it loads PyTorch
     from ..flow.lowered import lower
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
-        warnings.simplefilter("ignore", MissingKernelWarning)  # ``_result`` says it
+        warnings.simplefilter("ignore", NothingDelegatedWarning)  # both are errors here
+        warnings.simplefilter("ignore", MissingKernelWarning)
         lowered = lower(
             program,
             spec,
@@ -105,4 +109,17 @@ def lowered_program(
     if not lowered.report.delegated:
         advice = hint(program, spec, quantization)
         raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {advice}".rstrip())
+    return _runnable(lowered, allow_missing_kernels)
+
+
+def _runnable(lowered: LoweredProgram, allow_missing_kernels: bool) -> LoweredProgram:
+    """The program, unless it has operators on the CPU that ExecuTorch has no kernel for.
+
+    Raises:
+        UsageError: it has, and that is not allowed.
+    """
+    if (lacking := lowered.report.without_kernels()) and not allow_missing_kernels:
+        raise UsageError(
+            f"{lacking}: `arm-tosa compile --allow-missing-kernels` writes a .pte for it. Nothing was written"
+        )
     return lowered

@@ -34,7 +34,7 @@ from .report import Result
 from .run import check_inputs
 from .timing import Timed, data_of, estimated
 from .timing import show as show_times
-from .whole_program import with_whole
+from .whole_program import with_whole, without_whole
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -88,7 +88,7 @@ def verify(
             raise UsageError(f"--model goes with a .pte, which {file} is not")
         result = Result({"file": str(file), "graphs": []}, lambda console: None)
         if tosa is not None or target is not None or _tosa_of(file, read_program(file, data).delegates) is not None:
-            result = verify(file, tosa, target, None, seed, details, data)
+            result = _graphs_of(file, tosa, target, None, seed, details, data)
         program = load_program(model, trust=trust, shapes=input_shape, values=input_value)
         is_file = Path(model).suffix in RUNTIMES
         result = _with_whole(result, file, inputs or (), data or (), program, at_random=is_file and not inputs)
@@ -100,6 +100,20 @@ def verify(
         if tosa is not None or target is not None or details:
             raise UsageError("of firmware, only --input can be given: --tosa, --target and --details are for files")
         return verify_firmware(file, [read_array(path) for path in inputs or ()])
+    result = _graphs_of(file, tosa, target, inputs, seed, details, data)
+    return without_whole(result) if file.suffix == ".pte" else result
+
+
+def _graphs_of(
+    file: Path,
+    tosa: Path | None,
+    target: str | None,
+    inputs: Sequence[Path] | None,
+    seed: int,
+    details: bool,
+    data: Sequence[Path] | None,
+) -> Result:
+    """What was found of the delegates, or of the graph in ``file``; arguments are those of the command."""
     rows, timed = [], []
     for job in _jobs(file, tosa, target, data):
         graph = load(job.tosa)
@@ -169,7 +183,7 @@ def _tosa_of(file: Path, delegates: Sequence[Delegate], folder: Path | None = No
     """The TOSA graph of each delegate: in a folder or, of some targets, the payload itself. None: neither is there."""
     folder = folder or _artifacts(file, delegates)
     if folder is not None:
-        return [read_tosa(path) for path in _graphs(folder, [target_of(delegate).name for delegate in delegates])]
+        return [read_tosa(path) for path in _tosa_files(folder, [target_of(delegate).name for delegate in delegates])]
     payloads = [delegate.payload for delegate in delegates]
     try:
         for payload in payloads:
@@ -192,7 +206,7 @@ def _artifacts(file: Path, delegates: Sequence[Delegate]) -> Path | None:
     return None
 
 
-def _graphs(path: Path, names: Sequence[str]) -> list[Path]:
+def _tosa_files(path: Path, names: Sequence[str]) -> list[Path]:
     """The TOSA file of each delegate, in order."""
     graphs = [path]
     if path.is_dir():

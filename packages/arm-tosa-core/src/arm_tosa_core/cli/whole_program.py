@@ -16,6 +16,20 @@ if TYPE_CHECKING:
 _AT_RANDOM = (
     "the inputs were random numbers, which may be larger than those of the calibration: give data of yours with --input"
 )
+_DELEGATES_ALONE = (
+    "whole program: not run. This is about the delegates alone; --model MODEL also runs the whole program, its part "
+    "on the CPU too, and compares its outputs with PyTorch's"
+)
+
+
+def without_whole(result: Result) -> Result:
+    """The result, which also says that it is about delegates alone."""
+
+    def show(console: Console) -> None:
+        result.show(console)
+        console.print(_DELEGATES_ALONE, markup=False)
+
+    return replace(result, show=show)
 
 
 def with_whole(

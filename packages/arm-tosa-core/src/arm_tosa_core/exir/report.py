@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from ..compat.executorch import REFUSED, missing_kernel
+from ..compat.executorch import REFUSED, missing_kernel, registered_kernels
 from ..plugin.target import Target
 from ..support.durations import milliseconds
 from ..support.errors import Rejected
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 #: The reason of a refusal where the optimizer leaves a region empty.
 NOTHING_TO_DO = Rejected("does nothing, together with what it is delegated with: results are what is given")
+
+#: What to do about operators that ExecuTorch has no kernel for, by its name.
+_INSTEAD = {"aten::sort.values": "torch.topk(x, x.shape[dim], dim, largest=False) sorts too, and has a kernel"}
+#: About the others, and the reason of those that are no operators of the program itself.
+_WITHOUT = "do without it in the model, or compute it outside of the program"
+_INSIDE = "is in the body of control flow, or what ExecuTorch makes of another operator"
 
 #: Of a layer, that are added up over an operator.
 _COSTS = ("cycles", "macs", "bytes")
@@ -124,9 +130,10 @@ class Report:
             elif edge:
                 report.edges += 1
             elif row.target != "getitem":
-                row = replace(row, kernel=missing_kernel(node.target, _operands(node)))
-                why = analysis.rejected.get(node)
-                report.rejected.append(replace(row, reason=why.reason, fix=why.fix) if why else row)
+                kernel = missing_kernel(node.target, _operands(node))
+                why = analysis.rejected.get(node, Rejected(""))
+                fix = "; or ".join(filter(None, (why.fix, _instead(kernel))))
+                report.rejected.append(replace(row, reason=why.reason, fix=fix, kernel=kernel))
         return report
 
     def refuse(self, nodes: Collection[str], why: Rejected) -> None:
@@ -160,15 +167,22 @@ class Report:
         more = {name: f" {words}" for name, (words, _) in REFUSED.items()}
         kernels = ", ".join(dict.fromkeys(row.kernel + more.get(row.kernel, "") for row in rows))
         places = (f"{row.target}{f' at {row.source}' if row.source else ''} ({row.reason})" for row in rows)
+        fixes = "; ".join(dict.fromkeys(row.fix for row in rows))
         return (
             f"the program does not load or run in the ExecuTorch installed here, which has no kernel for {kernels}. "
-            f"Not delegated: {'; '.join(dict.fromkeys(places))}. Change the model, or load the program in a "
+            f"Not delegated: {'; '.join(dict.fromkeys(places))}. What to do: {fixes}; or load the program in a "
             "runtime that registers such a kernel"
         )
 
     def with_kernels_of(self, used: Collection[str]) -> Report:
-        """This report where only operators of these names are on the CPU: other partitioners have taken the rest."""
+        """This report where operators of these names are on the CPU: others may have been taken by other partitioners.
+
+        Those without a kernel in the bodies of control flow, which has no rows of its own, become rows.
+        """
         rows = [row if row.kernel in used else replace(row, kernel="") for row in self.rejected]
+        known = registered_kernels() | {row.kernel for row in rows}
+        inside = sorted(set(used) - known) if registered_kernels() else []
+        rows += [Row(name, name, reason=_INSIDE, fix=_instead(name), kernel=name) for name in inside]
         return replace(self, rejected=rows)
 
     def to_dataframe(self) -> pandas.DataFrame:
@@ -227,6 +241,11 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """This report as JSON values; ``foreign.record`` is the inverse."""
         return asdict(self)
+
+
+def _instead(kernel: str) -> str:
+    """What to do about an operator without a kernel; empty: it has one."""
+    return _INSTEAD.get(kernel, _WITHOUT) if kernel else ""
 
 
 def _operands(node: Node) -> tuple[Any, ...]:

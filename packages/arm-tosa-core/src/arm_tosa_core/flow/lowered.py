@@ -230,7 +230,7 @@ def _to_executorch(
         config = replace(config or ExecutorchBackendConfig(), remove_view_copy=False)
     try:
         return edge.to_executorch(config)
-    except (RuntimeError, InternalError) as error:
+    except (RuntimeError, InternalError, AttributeError) as error:
         if (why := without_out_variant(edge, _rejected(reports))) is None:
             raise
         raise UsageError(why) from error

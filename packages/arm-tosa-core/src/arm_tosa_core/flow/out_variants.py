@@ -26,7 +26,8 @@ def without_out_variant(edge: EdgeProgramManager, report: Report) -> str | None:
 #: Why ExecuTorch does not run some operators, and what to do.
 _NOT_WRITTEN = (
     "ExecuTorch has no such control flow",
-    "Use torch.cond, or export with a fixed number of steps: a loop of Python over a range of numbers",
+    "Use torch.cond, or export with a fixed number of steps: a loop of Python over a range of numbers. with_effects is "
+    "an operator that checks its operands, as torch.linalg.inv does: do without it in the model",
 )
 _NO_VARIANT = (
     "ExecuTorch needs an out variant, and there is none",
