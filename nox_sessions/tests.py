@@ -35,8 +35,8 @@ REFUSALS = {
     "vgf": VGF / "tests" / "refusals" / "vgf.txt",
     "cortex-m55": CORTEX_M / "tests" / "refusals" / "cortex_m.txt",
 }
-#: Of the operator cases in a sample, for a Cortex-M: a C compiler runs for each.
-_SHARE_CORTEX_M = 0.02
+#: Of the operator cases in a sample; for a Cortex-M, where a C compiler runs for each.
+_SHARE, _SHARE_CORTEX_M = 0.09, 0.02
 # Model Explorer and Arm's adapters, which want another flatbuffers than tosa-tools: apart from the rest.
 EXPLORER = (
     "ai-edge-model-explorer==0.1.34",
@@ -154,10 +154,10 @@ def operators_cortex_m(session: nox.Session) -> None:
 
 @nox.session(name="operators-sample")
 def operators_sample(session: nox.Session) -> None:
-    """A tenth of the operator cases on each device, 2 % on a Cortex-M; which ones is the commit's, or --arm-seed's."""
+    """9 % of the operator cases on each device, 2 % on a Cortex-M; which ones is the commit's, or --arm-seed's."""
     install(session, COMPILER, VULKAN)
     for target in REFUSALS:
-        share = _SHARE_CORTEX_M if target.startswith("cortex") else 0.1
+        share = _SHARE_CORTEX_M if target.startswith("cortex") else _SHARE
         _operators(shared(session), target, [*_sample(session, share), *session.posargs])
 
 
@@ -172,7 +172,7 @@ def rival_sample(session: nox.Session) -> None:
     shared(session).python("-m", "benchmarks.rival_suite", *words, OMP_NUM_THREADS="1")
 
 
-def _sample(session: nox.Session, share: float = 0.1) -> list[str]:
+def _sample(session: nox.Session, share: float = _SHARE) -> list[str]:
     """The arguments of the conformance kit for a share of its cases, others for each commit."""
     return [f"--arm-sample={share}", f"--arm-seed={commit(session)}"]
 
@@ -206,7 +206,7 @@ def _lowest(package: Path) -> list[str]:
 
 @nox.session
 def plugin(session: nox.Session) -> None:
-    """A third party's target beside the core alone: its own tests, and a tenth of the conformance kit on it.
+    """A third party's target beside the core alone: its own tests, and a sample of the conformance kit on it.
 
     ``-- --arm-sample=1`` runs the whole kit.
     """

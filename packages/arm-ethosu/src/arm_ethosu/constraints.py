@@ -19,6 +19,7 @@ from arm_tosa_core.tosa.verifier import Check
 
 from .accelerators import MAX_AXIS, MAX_IMAGES, MAX_INDICES, MAX_PADDING, MAX_STRIDE, Family
 from .native import conv3d, resize, transpose, transpose_conv2d
+from .native.pools import windows_as_rows
 
 Limit = Callable[[Op], Rejected | None]
 
@@ -199,7 +200,8 @@ def _depthwise_multiplier(op: Op) -> Rejected | None:
 
 def _pool_stride(op: Op) -> Rejected | None:
     stride = _stride(op)
-    if max(stride) > MAX_STRIDE and any(op.attrs["pad"]):
+    native = max(stride) <= MAX_STRIDE or not any(op.attrs["pad"])
+    if not native and (min(stride) > MAX_STRIDE or windows_as_rows(op) is None):
         return Rejected(f"stride {list(stride)} with padding; {_U55} take strides of {MAX_STRIDE} at most there")
     return None
 

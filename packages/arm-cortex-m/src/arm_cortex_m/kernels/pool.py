@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arm_tosa_core.tosa.ir import DType, Op
+from arm_tosa_core.tosa.scaling import reciprocal
 
 from .call import Call
 from .chain import Chains, numbers
@@ -47,12 +48,6 @@ def avg_pool2d(op: Op, _: Chains) -> Call | None:
             "zero_point": int(numbers(op.inputs[2])[0]),
         },
     )
-
-
-def reciprocal(count: int) -> tuple[int, int]:
-    """TOSA's reciprocal_scale: multiplier and shift of the division by a number."""
-    bits = (count - 1).bit_length()
-    return (((1 << 30) + 1) << bits) // count, 30 + bits
 
 
 def _sizes(op: Op, axis: int) -> set[int]:

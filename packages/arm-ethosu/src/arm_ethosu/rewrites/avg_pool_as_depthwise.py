@@ -9,15 +9,12 @@ import numpy as np
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
+from arm_tosa_core.tosa.scaling import reciprocal
+
+from ..native.pools import windows_as_rows
 
 #: How often windows read an element from which on a convolution is faster: measured, on Ethos-U55-128 and U85-256.
 _OVERLAP = 2
-
-
-def reciprocal(count: int) -> tuple[int, int]:
-    """The multiplier and shift by which AVG_POOL2D divides (TOSA 1.0, 1.9.1: ``reciprocal_scale``)."""
-    bits = (count - 1).bit_length()
-    return ((1 << 30) + 1 << bits) // count, 30 + bits
 
 
 def _padded(image: Tensor, zero: int, kernel: tuple[int, int]) -> tuple[Tensor, tuple[int, ...]]:
@@ -36,6 +33,8 @@ def _padded(image: Tensor, zero: int, kernel: tuple[int, int]) -> tuple[Tensor, 
 
 def _unfit(match: Match) -> str | None:
     op = match.op
+    if windows_as_rows(op) is not None:
+        return "`rows_of_windows` makes another convolution of it"
     reads = op.output.size * prod(op.attrs["kernel"]) / op.inputs[0].size
     return "it has padding of its own, or little overlap" if any(op.attrs["pad"]) or reads < _OVERLAP else None
 

@@ -61,6 +61,7 @@ from .transpose import (
     POOLED_BEFORE_TRANSPOSE,
     TRANSPOSE_BY_IMAGE,
     TRANSPOSE_OF_FEW_AXES,
+    TRANSPOSE_OF_FEW_AXES_U65,
     TRANSPOSE_OF_FEW_AXES_U85,
     TRANSPOSE_OF_LAYER,
     TRANSPOSE_OF_MATRIX,
@@ -113,6 +114,8 @@ ELSEWHERE = {
 
 ALL: tuple[Family, ...] = ("u55", "u65", "u85")
 SMALL: tuple[Family, ...] = ("u55", "u65")
+U55: tuple[Family, ...] = ("u55",)
+U65: tuple[Family, ...] = ("u65",)
 U85: tuple[Family, ...] = ("u85",)
 
 
@@ -189,7 +192,8 @@ ROWS: tuple[Row, ...] = (
     Row(SUMS_OF_PARTS, Kind.SUPPORT, SMALL),
     _workaround(SUMS_OF_PARTS, U85),
     _workaround(INDICES_IN_PARTS, U85, elsewhere="they have no GATHER and SCATTER"),
-    Row(TRANSPOSE_OF_FEW_AXES, Kind.SUPPORT, SMALL),
+    Row(TRANSPOSE_OF_FEW_AXES, Kind.SUPPORT, U55),
+    Row(TRANSPOSE_OF_FEW_AXES_U65, Kind.SUPPORT, U65),
     Row(POOLED_BEFORE_TRANSPOSE, Kind.SUPPORT, SMALL),
     _workaround(RESIZED_U55, SMALL),
     _workaround(POOLED_EXTREME_U55, SMALL),

@@ -2,83 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Inserter, Stage
+from arm_tosa_core.tosa.scaling import reciprocal
 
-from ..accelerators import MAX_AXIS, MAX_STRIDE
+from ..native.pools import Windows, is_summed, other_axis, windows_as_rows
 
 _LEAST = {DType.INT8: -128, DType.INT16: -32768}
-#: Rows and columns at most of a window.
-_MAX_WINDOW = 256
-#: Fewer windows are as fast one by one: four of [4, 4, 512] by 13 % on Ethos-U55-128.
-_FEWEST_WINDOWS = 8
-
-
-@dataclass(frozen=True)
-class Windows:
-    """Windows along an axis, 1 or 2, of an image [N, H, W, C]: each is whole strides, and the beginning of one more.
-
-    Args:
-        whole, rest: strides in a window, and elements of one more.
-        before: elements of padding in front.
-    """
-
-    axis: int
-    count: int
-    stride: int
-    whole: int
-    rest: int
-    before: int
-
-    @property
-    def rows(self) -> int:
-        """Strides that all windows reach, but for the beginning of one more."""
-        return self.count - 1 + max(self.whole, 1)
-
-    @property
-    def size(self) -> int:
-        """Elements of these strides, and of the beginning of one more that the last window reaches."""
-        return self.rows * self.stride + (self.rest if self.whole else 0)
-
-
-def windows_as_rows(op: Op) -> Windows | None:
-    """The windows that become rows of another image; None: they need not, or cannot.
-
-    Maxima may be taken along one axis after the other, and of overlapping parts. An average is rounded once.
-    """
-    image, result, maximum = op.inputs[0].shape, op.output.shape, op.name == "MAX_POOL2D"
-    for axis in (1, 2):
-        size, stride, before = op.attrs["kernel"][axis - 1], op.attrs["stride"][axis - 1], op.attrs["pad"][2 * axis - 2]
-        windows = Windows(axis, result[axis], stride, size // stride, size % stride, before)
-        images = prod(image[:axis])
-        alone = _other(op.attrs["kernel"], axis) == _other(op.attrs["stride"], axis) == (1,) and not any(
-            op.attrs["pad"]
-        )
-        if (
-            stride > MAX_STRIDE
-            and windows.count > 1
-            and prod(result[1:3]) >= _FEWEST_WINDOWS
-            and max(stride, windows.whole) <= _MAX_WINDOW
-            and max(images * windows.rows, prod(image[axis + 1 :])) <= MAX_AXIS
-            and (images == 1 or windows.rows == windows.count)
-            and op.inputs[0].dtype in _LEAST
-            and (maximum or (alone and not (windows.whole and windows.rest)))
-        ):
-            return windows
-    return None
-
-
-def _other(numbers: Sequence[int], axis: int) -> tuple[int, ...]:
-    """Of numbers for the two axes of an image those of the other axis."""
-    each = len(numbers) // 2
-    return tuple(numbers[each:] if axis == 1 else numbers[:each])
+#: Channels at most of which one convolution makes all averages: more are faster each by itself.
+_FEW_CHANNELS = 16
 
 
 def _check(match: Match) -> str | None:
@@ -89,12 +26,12 @@ def _rows_of_windows(match: Match) -> Tensor:
     """A pool whose stride along an axis is longer than Vela has becomes one of an image whose rows are the strides.
 
     Vela makes an operation of each window: [1, 1, 16000, 4] with windows of 4 takes 452,000 cycles on Ethos-U55-128,
-    17 seconds of Vela, and 80 KB of commands.
+    17 seconds of Vela, and 80 KB of commands. Averages of INT8 become a convolution, in a third of a pool's cycles or
+    less.
     """
     op, insert, along = match.op, match.insert, windows_as_rows(match.op)
     assert along is not None
     shape = list(op.inputs[0].shape)
-    images = prod(shape[: along.axis])
     x = _sized(insert, op, along)
 
     def pooled(image: Tensor, *kernel: int) -> Tensor:
@@ -102,30 +39,64 @@ def _rows_of_windows(match: Match) -> Tensor:
 
     if along.whole and along.rest:  # the largest of neighbours first: windows are whole strides of these
         x = pooled(x, *((along.rest + 1, 1) if along.axis == 1 else (1, along.rest + 1)))
-    x = insert.reshape(x, 1, images * along.rows, along.stride, prod(shape[along.axis + 1 :]))
-    if along.whole:
+    x = insert.reshape(x, *along.columns, along.stride, prod(shape[along.axis + 1 :]))
+    if is_summed(op):
+        result = _averages(insert, op, x, along)
+    elif along.whole:
         result = pooled(x, along.whole, along.stride)
     else:
         result = pooled(insert.slice(x, 2, 0, along.rest), 1, along.rest)
     shape[along.axis] = along.count
     result = insert.reshape(result, *shape)
-    kernel, stride, pad = (_other(op.attrs[name], along.axis) for name in ("kernel", "stride", "pad"))
+    kernel, stride, pad = (other_axis(op.attrs[name], along.axis) for name in ("kernel", "stride", "pad"))
     if kernel == stride == (1,) and not any(pad):
         return result
     both = ((1, *kernel), (1, *stride), (0, 0, *pad)) if along.axis == 1 else ((*kernel, 1), (*stride, 1), (*pad, 0, 0))
     return insert.like(op, result, **dict(zip(("kernel", "stride", "pad"), both, strict=True)))
 
 
+def _averages(insert: Inserter, op: Op, x: Tensor, windows: Windows) -> Tensor:
+    """The averages of windows over [images, strides, elements of a stride, channels].
+
+    A convolution with ones, and zeros where a window ends before its last stride: with the elements of a stride as
+    channels where there are few, else of each channel.
+    """
+    images, rows, stride, channels = x.shape
+    ones = np.arange(windows.whole * stride) < prod(op.attrs["kernel"])
+    if channels <= _FEW_CHANNELS:
+        x = insert.reshape(x, images, 1, rows, stride * channels)
+        weights = np.kron(ones, np.eye(channels)).reshape(channels, 1, windows.whole, stride * channels)
+        total = insert.convolve("CONV2D", x, weights, zero=op.inputs[1])
+    else:
+        weights = np.repeat(ones, channels).reshape(windows.whole, stride, channels, 1)
+        total = insert.convolve("DEPTHWISE_CONV2D", x, weights, zero=op.inputs[1])
+    return insert.rescale(total, DType.INT8, reciprocal(prod(op.attrs["kernel"])), op.inputs[2])
+
+
 def _sized(insert: Inserter, op: Op, windows: Windows) -> Tensor:
     """The image as long as windows reach, padded in front as the pool pads it."""
-    x, axis, size = op.inputs[0], windows.axis, windows.size
+    x, axis, size = _uncut(op, windows.axis), windows.axis, windows.size
     behind = max(0, size - windows.before - x.shape[axis])
     if windows.before or behind:
         amounts = [0] * 8
         amounts[2 * axis : 2 * axis + 2] = windows.before, behind
         least = np.array([_LEAST[x.dtype]], np.int8 if x.dtype is DType.INT8 else np.int16)
         x = insert("PAD", x, insert.graph.shape(amounts), insert.graph.constant(least, x.dtype))
-    return insert.slice(x, axis, 0, size)
+    if windows.images > 1:
+        return insert.slice(x, axis, 0, size)
+    # Vela copies the part, fewer channels than it has at once as slowly as all: several elements are taken for one.
+    step = gcd(x.shape[axis], size)
+    groups = insert.reshape(x, 1, 1, x.shape[axis] // step, step * prod(x.shape[axis + 1 :]))
+    return insert.reshape(insert.slice(groups, 2, 0, size // step), *x.shape[:axis], size, *x.shape[axis + 1 :])
+
+
+def _uncut(op: Op, axis: int) -> Tensor:
+    """What a SLICE cut the end of an axis off, where windows that are summed may read it times 0; else the image."""
+    x, cut = op.inputs[0], op.inputs[0].producer
+    if not is_summed(op) or cut is None or cut.name != "SLICE" or (start := cut.inputs[1].data) is None:
+        return x
+    whole = cut.inputs[0].shape
+    return cut.inputs[0] if not any(start) and all(whole[i] == x.shape[i] for i in range(4) if i != axis) else x
 
 
 ROWS_OF_WINDOWS = pattern_rewrite(

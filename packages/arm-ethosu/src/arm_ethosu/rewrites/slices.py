@@ -13,8 +13,8 @@ from arm_tosa_core.tosa.rewrite import Stage
 from arm_tosa_core.tosa.scaling import is_by_one
 
 from ..accelerators import MAX_AXIS, MAX_STRIDE
+from ..native.pools import windows_as_rows
 from .max_pool_copies import copied
-from .pools_of_long_strides import windows_as_rows
 
 _DILATION = 2  # of more Vela makes several operations
 _AVERAGED = 8  # rows or columns that an average with padding has at most in one operation

@@ -17,9 +17,9 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.pattern import AnyOf, Match, Pattern
 from arm_tosa_core.tosa.rewrite import Inserter
+from arm_tosa_core.tosa.scaling import reciprocal
 from arm_tosa_core.tosa.walks import is_alone, only_reader
 
-from .avg_pool_as_depthwise import reciprocal
 from .graph_parts import VELA, around
 
 # Measured on Ethos-U55-128 and U85-256, for images of 49 to 2,304 pixels and 32 to 1,280 channels.

@@ -42,3 +42,9 @@ def is_by_one(rescale: Op) -> bool:
     if rescale.attrs["per_channel"] or multiplier is None or shift is None:
         return False
     return int(multiplier[0]) == 1 << int(shift[0])
+
+
+def reciprocal(count: int) -> tuple[int, int]:
+    """The multiplier and shift by which AVG_POOL2D divides (TOSA 1.0, 1.9.1: ``reciprocal_scale``)."""
+    bits = (count - 1).bit_length()
+    return ((1 << 30) + 1 << bits) // count, 30 + bits

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from arm_tosa_core.tosa.ir import Op
+from arm_tosa_core.tosa.scaling import reciprocal
 
-from ...kernels.pool import reciprocal
 from ..c_text import c_type, operand
 from .kernel import Kernel, bounds, constant, converted
 from .windows import Window, counter, each, index
