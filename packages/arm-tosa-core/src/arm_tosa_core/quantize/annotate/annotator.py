@@ -22,7 +22,7 @@ from ...lowering.traits import Traits
 from ...lowering.unary_functions import Function, find_functions
 from ..probe.calls import Sample
 from ..schemes.bias_spec import bias_spec
-from ..schemes.config import SMALLEST_RANGE, QuantizationConfig
+from ..schemes.config import SMALLEST_MEAN, SMALLEST_RANGE, QuantizationConfig
 from ..schemes.fake_quantizers import MaskedFakeQuantize
 from ..schemes.observers import MaskedHistogramObserver
 from ..schemes.scaled_spec import ScaledSpec, scaled_spec
@@ -41,6 +41,7 @@ from .node_roles import (
     scale_factor,
     training_norm,
 )
+from .norm_factors import is_norm_factor
 from .scale_groups import Place, refer_to_first
 from .softmax_operands import masked_by, told_apart
 from .value_bounds import bounds_of, find_signs
@@ -246,6 +247,10 @@ class _Annotator:
         known: dict[str, Any] = {}
         if (bounds := bounds_of(node, self.rules)) is not None:
             known["bounds"] = bounds
+        if any(is_centered(user, self.rules) and user.args[1] is node for user in node.users):
+            known["eps"] = SMALLEST_MEAN
+        if is_norm_factor(node, self.rules):
+            known["factor"] = True
         if _reaches_pole(node, self.rules):
             known["eps"] = max(given.get("eps", 0.0), SMALLEST_RANGE / (spec.quant_max - spec.quant_min + 1))
         return known

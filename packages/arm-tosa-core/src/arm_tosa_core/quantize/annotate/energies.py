@@ -6,7 +6,7 @@ In an int8 scheme it has 16, in one of int16 the 32 in which it is computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.fx import GraphModule, Node
@@ -15,10 +15,11 @@ from ...lowering.node_facts import facts
 from ...lowering.rule import Q, Rule
 from ...lowering.rule_set import RuleSet
 from ..probe.calls import FEW, Sample
-from ..probe.judge import accepts
 from ..probe.runner import look
 from ..schemes.config import QuantizationConfig
+from ..schemes.factors import Factors
 from .node_roles import ACCUMULATES, float_inputs, is_float_result, is_sum
+from .norm_factors import is_norm_factor
 
 ConfigOf = Callable[[Node], QuantizationConfig | None]
 
@@ -44,7 +45,7 @@ def sums_of_squares(
         if rules.traits_of(node).steep and _can_be_wide(node, config_of):
             units[node] = _SumOfSquares(rules, config_of, computed).of(node)
     readers = [node for node, unit in units.items() if unit]
-    chosen = worth_more_bits(module, readers, samples, 8) if samples else readers
+    chosen = worth_more_bits(module, readers, samples, 8, rules) if samples else readers
     return {node for reader in chosen for node in units[reader]}
 
 
@@ -63,7 +64,7 @@ def unrounded_sums(
         if _is_steep(node, rules) and has_16_bits(node, config_of):
             units[node] = _Unrounded(rules, config_of, computed).of(node)
     readers = [node for node, unit in units.items() if unit]
-    return {node for reader in worth_more_bits(module, readers, samples, 16) for node in units[reader]}
+    return {node for reader in worth_more_bits(module, readers, samples, 16, rules) for node in units[reader]}
 
 
 class _SumOfSquares:
@@ -182,7 +183,9 @@ def _can_be_wide(node: Node, config_of: ConfigOf) -> bool:
 _PART = 1 / 10
 
 
-def worth_more_bits(module: GraphModule, functions: Iterable[Node], samples: Sequence[Sample], bits: int) -> set[Node]:
+def worth_more_bits(
+    module: GraphModule, functions: Iterable[Node], samples: Sequence[Sample], bits: int, rules: RuleSet
+) -> set[Node]:
     """The functions whose results are far worse by what 8 or 16 bits round off their operand than by their own bits.
 
     Far from 0 a root is flat, and 8 bits of its operand do it no harm; 16 would cost cycles for nothing.
@@ -206,26 +209,36 @@ def worth_more_bits(module: GraphModule, functions: Iterable[Node], samples: Seq
     return {
         node
         for node, operand in operands.items()
-        if values[node] and _is_worth(node, values[operand], values[node], bits)
+        if values[node] and _is_worth(node, values[operand], values[node], bits, is_norm_factor(node, rules))
     }
 
 
-def _is_worth(node: Node, operands: list[torch.Tensor], results: list[torch.Tensor], bits: int) -> bool:
-    """Whether the mean square error behind the function is many times that of rounding its result."""
+def _is_worth(
+    node: Node, operands: list[torch.Tensor], results: list[torch.Tensor], bits: int, is_relative: bool
+) -> bool:
+    """Whether the mean square error behind the function is many times that of rounding its result.
+
+    One sample may have all of it: more bits make none worse.
+    """
     if bits == 16 and min(float(x.min()) for x in operands) < 0:  # on both sides of a pole
         return False
-    step = _step(operands, bits)
-    target: Any = node.target
+    step, target = _step(operands, bits), cast(Any, node.target)
     most = max(float(y.max()) for y in results)  # at a pole
-    errors = [
-        (target((x / step).round() * step, *node.args[1:], **node.kwargs).nan_to_num(most, most) - y)
-        .double()
-        .square()
-        .mean()
-        for x, y in zip(operands, results, strict=True)
-    ]
-    own = torch.full((len(errors),), _step(results, bits) ** 2 / 12)
-    return bool(accepts(torch.stack(errors), own, _PART))
+    own = _step(results, bits)
+    if is_relative:
+        factors = Factors(2**bits - 1)
+        for y in results:
+            factors.add(y)
+        most = factors.reach()
+        own = most / (2**bits - 1)
+    error = rounding = 0.0
+    for x, y in zip(operands, results, strict=True):
+        exact = y.double().clamp(max=most)
+        rounded = target((x / step).round() * step, *node.args[1:], **node.kwargs).nan_to_num(most, most)
+        unit = exact if is_relative else torch.ones_like(exact)
+        error += float(((rounded.double().clamp(max=most) - exact) / unit).square().mean())
+        rounding += float((own / unit).square().mean() / 12)
+    return error * _PART > rounding
 
 
 def _step(values: list[torch.Tensor], bits: int) -> float:

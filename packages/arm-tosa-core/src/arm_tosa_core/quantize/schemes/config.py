@@ -24,6 +24,7 @@ from .observers import MaskedHistogramObserver
 
 _EPS = 2**-48  # the smallest scale of weights: constant ones must not divide by zero
 SMALLEST_SCALE = 2**-48  # of activations that vary: the power of faint sound is 1e-8
+SMALLEST_MEAN = 2**-24  # of means that norms subtract: those of a normed tensor are 0 but for its roundings
 SMALLEST_RANGE = 2**-8  # of activations in training, which begins with nothing seen, and in front of poles
 
 _INT8 = (-128, 127)

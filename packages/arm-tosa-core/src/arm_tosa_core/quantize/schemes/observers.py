@@ -11,6 +11,7 @@ import torch
 from ...compat.torchao import RangeObserver
 from ...lowering.values import unbounded
 from ...support.errors import UsageError
+from .factors import Factors
 
 #: How far beyond the other numbers a mask lies for a quantized model: exp(-8) is less than a step of 8 bits.
 MARGIN = 8.0
@@ -101,6 +102,7 @@ class MaskedHistogramObserver(RangeObserver):
         bounds: which the numbers do not exceed, such as those of a clamp. The range is not widened beyond.
         row: how much of the tensor a softmax tells apart that reads it.
         far: a number that may stand where nothing counts, if it lies far from all others; 0: there is none.
+        factor: whether the tensor is the factor of a norm: the range is the one of least relative error.
     """
 
     def __init__(
@@ -109,10 +111,12 @@ class MaskedHistogramObserver(RangeObserver):
         bounds: tuple[float, float] = (-math.inf, math.inf),
         row: Row | None = None,
         far: float = 0.0,
+        factor: bool = False,
         **arguments: Any,
     ) -> None:
         super().__init__(**arguments)
         self._bounds = bounds
+        self._factors = Factors(self.quant_max - self.quant_min) if factor else None
         self._row = row and row.of_steps(self.quant_max - self.quant_min)
         self._far = far
         #: How far numbers that mean "infinite" lie beyond all others that were seen.
@@ -153,6 +157,8 @@ class MaskedHistogramObserver(RangeObserver):
         reach = float(seen.abs().max())
         sample = (reach, int((seen > reach / 4).sum()))
         self._samples[sample] = min(_independent(seen), self._samples.get(sample, math.inf))
+        if self._factors is not None:
+            self._factors.add(seen)
         super().forward(seen)
         return x
 
@@ -196,6 +202,9 @@ class MaskedHistogramObserver(RangeObserver):
             )
         else:
             low, high = min(low, 0.0), max(high, 0.0)
+        if self._factors is not None:
+            reach = self._factors.reach()
+            low, high = max(low, -reach), min(high, reach)
         if symmetric:  # one of the ends may be known, or be 0
             low, high = max(low, min(float(self.min_val), 0.0)), min(high, max(float(self.max_val), 0.0))
         numbers = max(self._count - self._zeros, 1)
