@@ -19,11 +19,14 @@ from .control_flow import is_choice, with_choices
 from .decompose import without_composites
 from .functionalize import functional, is_check_or_wrapper
 from .no_elements import has_empty, without_empty
+from .rows_by_value import has_row_by_value, indexed
 from .uninitialized import is_uninitialized, with_zeros
 
 
 def canonicalize(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
     """Brings a program in the ATen dialect to its one form; the one given is left as it is."""
+    if any(map(has_row_by_value, program.graph.nodes)):
+        program = indexed(program)
     if any(mutable(node) or is_choice(node) or is_check_or_wrapper(node) for node in program.graph.nodes):
         program = functional(with_choices(functional(program)))
     for occurs, without in ((is_uninitialized, with_zeros), (has_empty, without_empty), (reads_memory, in_order)):

@@ -17,6 +17,7 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import Graph, GraphModule
 from torch.fx._pytree import tree_flatten_spec
 from torch.fx.experimental.proxy_tensor import make_fx as make_fx
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode as GuardOnDataDependentSymNode
 from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols as has_free_unbacked_symbols
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import (
@@ -43,6 +44,8 @@ import_without_inductor()
 # - ``FakeTensorMode`` makes tensors that have a size and no numbers. Without it no size may vary.
 # - ``detect_fake_mode``, ``make_fx`` and ``has_free_unbacked_symbols`` give shapes to operators of composite rules, and
 #   trace PyTorch's own decompositions. Without them no composite operator is quantized in parts.
+# - ``GuardOnDataDependentSymNode`` is raised where a trace would have to know a number that the program computes.
+#   Without it such programs end in PyTorch's report.
 # - ``tree_...`` flatten arguments as torch.export does. Without them calibration data does not reach graph modules.
 
 

@@ -128,6 +128,7 @@ def _lowered(
     """The work of ``lower``, on arguments that are checked."""
     from ..aten.integer_edges import with_integer_edges
     from ..aten.memory_format import with_memory_format
+    from ..aten.unknown_numbers import refused_if_unknown
     from ..lowering.varying_sizes import kept_varying
 
     programs = {name: with_memory_format(program, order) for name, program in programs.items()}
@@ -145,7 +146,12 @@ def _lowered(
             from .devtools import Record
 
             record = Record()
-    with without_collection(), without_torch_warnings(), alone_in(spec.get_intermediate_path()):
+    with (
+        without_collection(),
+        without_torch_warnings(),
+        alone_in(spec.get_intermediate_path()),
+        refused_if_unknown(programs.values()),
+    ):
         edge, reports = methods_to_edge(
             programs,
             spec,
