@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from arm_ethosu.accelerators import ACCELERATORS
+from benchmarks.networks_of_users import REG
 from benchmarks.processes import run_case
 from benchmarks.registry import NETWORKS
 from benchmarks.results import Measurement, Run, add_results_option, read, run_and_record
@@ -32,7 +33,7 @@ SIDES = ("ours", "rival", "litert", "deep")
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", choices=sorted(NETWORKS), default=CNNS)
+    parser.add_argument("--networks", nargs="+", choices=sorted(NETWORKS | REG), default=CNNS)
     parser.add_argument("--targets", nargs="+", choices=ACCELERATORS, default=list(ACCELERATORS))
     parser.add_argument("--sides", nargs="+", choices=SIDES, default=SIDES)
     parser.add_argument("--litert", default=sys.executable, metavar="PYTHON", help="with litert-torch")

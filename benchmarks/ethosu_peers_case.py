@@ -25,6 +25,7 @@ from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.vela_batch import Order, run_all
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.support.external_tools import find_tool
+from benchmarks.networks_of_users import REG
 from benchmarks.processes import environment
 from benchmarks.registry import network
 from benchmarks.results import ROOT
@@ -55,7 +56,7 @@ def main(side: str, name: str, targets: str, python: str, result: str) -> None:
 
 @cache
 def _quantized(side: str, name: str, target: str) -> torch.export.ExportedProgram:
-    module, inputs = network(name)
+    module, inputs = REG[name]() if name in REG else network(name)
     way = SIDES[side]()
     program = torch.export.export(module, inputs(0))
     made = quantize(way, program, way.quantizer(target, way.compile_spec(target)), inputs)
