@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from .support.errors import AllZerosWarning as AllZerosWarning
     from .support.errors import ArmTosaError as ArmTosaError
     from .support.errors import BatchNormWarning as BatchNormWarning
+    from .support.errors import CoarseFunctionWarning as CoarseFunctionWarning
     from .support.errors import LongTailWarning as LongTailWarning
     from .support.errors import LoweringError as LoweringError
     from .support.errors import MiscompiledError as MiscompiledError
@@ -81,6 +82,7 @@ _HOME = {
     "LanguageProgram": "llm",
     "AllZerosWarning": "support.errors",
     "BatchNormWarning": "support.errors",
+    "CoarseFunctionWarning": "support.errors",
     "LongTailWarning": "support.errors",
     "LoweredProgram": "flow",
     "LoweringError": "support.errors",

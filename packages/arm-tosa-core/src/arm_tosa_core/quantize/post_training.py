@@ -23,6 +23,7 @@ from ..support.library_messages import without_torch_warnings
 from .all_zeros import warn_of_all_zeros
 from .annotate.norms_behind_layers import settle_norms
 from .annotate.plain_module import make_plain
+from .coarse_functions import warn_of_coarse_functions
 from .corrections.bias_correction import correct_biases
 from .corrections.catalogue import Corrections
 from .corrections.equalization import equalize
@@ -85,6 +86,7 @@ def quantize_program(
     Warns:
         AllZerosWarning: no sample has a number other than 0 of an input or a result.
         LongTailWarning: most numbers of an input are lost in 8 bits.
+        CoarseFunctionWarning: a function turns between two integers of its operand.
         WrittenInputWarning: the model writes to an input, which the quantized one leaves as it is.
     """
     require_program(program, "quantize_program")
@@ -135,6 +137,7 @@ def quantize_program(
     report = [*wide_decisions(prepared), *report]
     warn_of_long_tails(prepared)
     warn_of_all_zeros(prepared)
+    warn_of_coarse_functions(prepared, quantizer.rules)
     # This one runs only: the annotations of a copy name nodes of the original, and its weights are the original's.
     copies: dict[int, Any] = {id(weight): weight for weight in prepared.parameters()}
     with without_torch_warnings():

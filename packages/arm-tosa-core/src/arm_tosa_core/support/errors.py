@@ -124,6 +124,10 @@ class AllZerosWarning(UserWarning):
     """Calibration has shown nothing but zeros of an input or a result: the quantized model has no others."""
 
 
+class CoarseFunctionWarning(UserWarning):
+    """A function turns between two integers of its operand: its results are noise in the quantized model."""
+
+
 class BatchNormWarning(UserWarning):
     """torchao gives a batch norm another ``eps`` when a quantized model is trained."""
 
