@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
@@ -12,9 +12,12 @@ from torch.nn import functional as F
 
 from arm_tosa_core import QuantizationConfig, quantize_program
 
-Read = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+Read = Callable[[torch.Tensor, torch.Tensor], torch.Tensor | tuple[torch.Tensor, ...]]
 
 _FIRST = torch.arange(10) < 7
+#: Of a chain of tags: the second never follows the first, and nothing is followed by the last.
+_TRANSITIONS = torch.randn(10, 10, generator=torch.Generator().manual_seed(0))
+_TRANSITIONS[0, 1] = _TRANSITIONS[:, 9] = -1e4
 
 
 def _assigned(x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
@@ -26,6 +29,17 @@ def _assigned(x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
 def _read_twice(x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
     scores = x.masked_fill(~seen, -1e4)
     return scores.softmax(-1) * (scores.argmax(-1, keepdim=True) >= 0)
+
+
+def _steps(x: torch.Tensor, seen: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Two steps of the best path through a chain of tags, without the tag that cannot be reached."""
+    first = (x[..., None] + _TRANSITIONS).max(1)[0]
+    second = ((first + x)[..., None] + _TRANSITIONS).amax(1)
+    return first[:, :9], second[:, :9]
+
+
+def _masked(x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    return x.masked_fill(~seen, -1e4)
 
 
 #: The least signal to noise in int8 and int16x8, in dB: what they have without a mask, less two.
@@ -57,6 +71,13 @@ MASKED: dict[str, tuple[Read, float, float]] = {
     ),
     "padded": (lambda x, seen: F.pad(x, (0, 3), value=-1e4).softmax(-1), 29, 43),
     "assigned": (_assigned, 29, 43),
+    "softmin": (lambda x, seen: F.softmin(x.abs().masked_fill(~seen, 1e4), -1), 28, 43),
+    "negative, amax": (lambda x, seen: -(-x.masked_fill(~seen, 1e4)).amax(-1), 29, 43),
+    "subtracted from 1": (lambda x, seen: (1 - x.masked_fill(~seen, 1e4)).softmax(-1), 28, 43),
+    "transitions": (_steps, 28, 43),
+    "either number": (lambda x, seen: torch.where(seen, x, torch.where(x > 0, -2e3, -3e3)).softmax(-1), 28, 43),
+    "in parts": (lambda x, seen: tuple(part.softmax(-1) for part in _masked(x, seen)[:, :3].split(2, -1)), 28, 43),
+    "less the largest": (lambda x, seen: ((y := _masked(x, seen)) - y.amax(-1, keepdim=True)).exp(), 28, 43),
     "of positive numbers": (lambda x, seen: (x.sigmoid() + 100).masked_fill(~seen, -1e4).relu(), 50, 80),
 }
 #: Where how large they are is read.
@@ -70,13 +91,23 @@ READ: dict[str, Read] = {
     "a bias": lambda x, seen: (x + 2000.0).amax(-1),
 }
 
+#: Where one reader reads how large they are, and another does not.
+BOTH: dict[str, Read] = {
+    "returned": lambda x, seen: ((y := _masked(x, seen)), y.softmax(-1)),
+    "chosen": lambda x, seen: ((y := torch.where(seen, x, torch.tensor(-1e4))), y.softmax(-1), x * 2),
+    "added": lambda x, seen: ((y := x + (1 - seen.float()) * -1e4), y.softmax(-1), y.amax(-1)),
+    "log_softmax": lambda x, seen: ((y := _masked(x, seen)).log_softmax(-1), y.logsumexp(-1)),
+    "sorted": lambda x, seen: ((y := _masked(x, seen).sort(-1, descending=True)[0]), y.exp()),
+    "transitions": lambda x, seen: ((y := x[..., None] + _TRANSITIONS), y[..., :9].amax(1)),
+}
+
 
 class _Scores(torch.nn.Module):
     def __init__(self, read: Read) -> None:
         super().__init__()
         self.read, self.layer = read, torch.nn.Linear(16, 10)
 
-    def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
         return self.read(self.layer(x), seen)
 
 
@@ -85,13 +116,25 @@ def _call() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _decibels(read: Read, config: QuantizationConfig) -> float:
+    """Signal to noise of the worst result."""
     torch.manual_seed(0)
     net, calls, held_out = _Scores(read).eval(), [_call() for _ in range(16)], [_call() for _ in range(16)]
     program = torch.export.export(net, calls[0])
     model = quantize_program(program, quantizer(SPEC, config), calls).converted
     with torch.no_grad():
-        exact, got = (torch.stack([call(*inputs) for inputs in held_out]) for call in (net, model))
-    return 10 * math.log10(exact.square().sum() / (exact - got).square().sum())
+        exact, got = (
+            list(zip(*(_results(call(*inputs)) for inputs in held_out), strict=True)) for call in (net, model)
+        )
+    return min(map(_signal_to_noise, exact, got))
+
+
+def _results(given: torch.Tensor | tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    return (given,) if isinstance(given, torch.Tensor) else tuple(given)
+
+
+def _signal_to_noise(exact: Sequence[torch.Tensor], got: Sequence[torch.Tensor]) -> float:
+    signal, noise = torch.stack([*exact]), torch.stack([*exact]) - torch.stack([*got])
+    return 10 * math.log10(signal.square().sum() / noise.square().sum())
 
 
 @pytest.mark.parametrize("config", [INT8, INT16], ids=["int8", "int16"])
@@ -106,11 +149,20 @@ def test_a_number_whose_size_is_read_keeps_its_range(read: Read) -> None:
     assert _decibels(read, INT8) > 35
 
 
-@pytest.mark.parametrize("name", ["amax", "added, amax", "padded", "assigned", "a bias behind"])
-def test_they_lower_to_the_same_numbers(name: str) -> None:
+@pytest.mark.parametrize("config", [INT8, INT16], ids=["int8", "int16"])
+@pytest.mark.parametrize("read", BOTH.values(), ids=BOTH)
+def test_each_reader_has_what_it_reads(read: Read, config: QuantizationConfig) -> None:
+    assert _decibels(read, config) > (43 if config is INT16 else 28)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [*(MASKED[name][0] for name in ("amax", "added, amax", "padded", "assigned", "a bias behind")), *BOTH.values()],
+)
+def test_they_lower_to_the_same_numbers(read: Read) -> None:
     torch.manual_seed(0)
     inputs = _call()
-    assert_matches(quantized(_Scores(MASKED[name][0]).eval(), inputs), inputs)
+    assert_matches(quantized(_Scores(read).eval(), inputs), inputs)
 
 
 def test_the_graphs_of_branches_are_no_constants() -> None:

@@ -22,6 +22,7 @@ from ..support.executorch_names import OneQuantizer
 from ..tosa.specification import TosaSpecification
 from .annotate.annotator import KEY, annotate
 from .annotate.composites import decompose
+from .annotate.far_copies import copy_for_blind
 from .annotate.finer_norms import refine_norms
 from .annotate.norms_behind_layers import warn_of_eps
 from .annotate.plain_module import drop_idle, flatten_attributes, make_plain
@@ -198,7 +199,9 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
             note(node, scheme=self._find_config(node))
         preferences = None if self.compile_spec is None else self.compile_spec.target().preferences
         model = decompose(model, self.rules, self._decomposed, preferences)
-        return refine_norms(model, self.rules, self.config_of)
+        model = refine_norms(model, self.rules, self.config_of)
+        copy_for_blind(model, self.rules, self._decomposed)
+        return model
 
     def _trains(self) -> bool:
         finders = [config for _, config in self.node_finders]

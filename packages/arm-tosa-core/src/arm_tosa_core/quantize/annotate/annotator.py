@@ -233,8 +233,8 @@ class _Annotator:
         own = dict(made_by.keywords)
         if (row := told_apart(node, self.rules)) is not None:
             own["row"] = row
-        if node in self.far:
-            own["far"] = self.far[node]
+        if far := self.far.get(node):
+            own["far"] = far
         if made_by.func is MaskedHistogramObserver:
             own |= self._known_of_range(node, spec, made_by.keywords)
         elif any(self.rules.traits_of(user).pole for user in node.users):

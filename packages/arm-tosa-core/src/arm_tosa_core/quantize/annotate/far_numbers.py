@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import operator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -13,13 +14,15 @@ from ...compat.executorch import aten_overload
 from ...lowering.exported_program import attribute, is_constant
 from ...lowering.rule import Q
 from ...lowering.rule_set import RuleSet
+from ...lowering.values import unbounded
 from ..schemes.observers import MARGIN
-from .choices import choice_of
-from .node_roles import MASKS, arguments_of, float_inputs
+from .node_roles import MASKS, arguments_of, float_inputs, is_float_result
 from .value_bounds import clamped_to
 
 _ATEN = torch.ops.aten
 _PADDED = frozenset((_ATEN.constant_pad_nd.default, _ATEN.pad.default))
+#: What gives the numbers less, behind another sign.
+_NEGATIVE = frozenset((_ATEN.neg.default, _ATEN.rsub.Scalar))
 #: What tells which number is the largest, and not how large it is.
 _PLACES = frozenset((_ATEN.argmax.default, _ATEN.argmin.default, _ATEN.argsort.default))
 #: What gives the largest numbers alone, and the smallest; ``topk`` gives either.
@@ -30,52 +33,91 @@ _TO_ENDS = frozenset((_ATEN.sigmoid.default, _ATEN.tanh.default, _ATEN.erf.defau
 _TO_END = frozenset((_ATEN.exp.default, _ATEN.relu.default, _ATEN.elu.default, _ATEN.gelu.default, _ATEN.silu.default))
 
 
-def far_numbers(graph: Graph, rules: RuleSet) -> dict[Node, float]:
-    """Of tensors whose far numbers need no range of their own, such a number: the one nearest to 0.
+#: Of a tensor the far numbers nearest to 0: one below, one above, or both.
+Numbers = tuple[float, ...]
 
-    A choice, a padding or a factor puts it there. Other numbers are added to it, and all readers are bounded there, or
-    look for other numbers.
+
+def far_numbers(graph: Graph, rules: RuleSet) -> dict[Node, float]:
+    """Of tensors that far numbers are put into the one nearest to 0; 0 where somebody reads how far they are.
+
+    Of the largest numbers of a tensor none is far, unless there is no other: they are missing where they are read.
     """
-    numbers: dict[Node, float] = {}
-    for node in graph.nodes:
-        if far := [number for number in _put_into(node, numbers, rules) if MASKS <= abs(number) < math.inf]:
-            numbers[node] = min(far, key=abs)
+    numbers = put_numbers(graph, rules)
     unread: set[Node] = set()
     for node in reversed(graph.nodes):
-        number = numbers.get(node)
-        if number is not None and all(user in unread or _is_blind(user, number, rules) for user in node.users):
+        if node in numbers and all(is_blind(user, numbers[node], unread, rules) for user in node.users):
             unread.add(node)
-    return {node: number for node, number in numbers.items() if node in unread}
+    read = {node: 0.0 for node in numbers if not is_blind(whole_of(node), numbers[node], unread, rules)}
+    return read | {node: min(numbers[node], key=abs) for node in unread}
 
 
-def _put_into(node: Node, numbers: dict[Node, float], rules: RuleSet) -> Iterator[float]:
+def put_numbers(graph: Graph, rules: RuleSet) -> dict[Node, Numbers]:
+    """The far numbers of tensors: a choice, a padding, a constant or a factor puts them there."""
+    numbers: dict[Node, Numbers] = {}
+    for node in graph.nodes:
+        if far := _nearest(_put_into(node, numbers, rules)):
+            numbers[node] = far
+    return numbers
+
+
+def _nearest(numbers: Iterable[float]) -> Numbers:
+    far = [number for number in numbers if MASKS <= abs(number) < math.inf]
+    sides = [n for n in far if n < 0], [n for n in far if n > 0]
+    return tuple(min(side, key=abs) for side in sides if side)
+
+
+def _put_into(node: Node, numbers: Mapping[Node, Numbers], rules: RuleSet) -> Iterator[float]:
     """The numbers that a node adds, and those of its operands as they are in its result."""
     if is_constant(node):
         data = attribute(node)
-        if isinstance(data, torch.Tensor) and data.is_floating_point() and data.numel():  # graphs are attributes too
-            first = data.detach().flatten()[0]
-            if bool((data == first).all()):
-                yield float(first)
+        if isinstance(data, torch.Tensor) and data.is_floating_point():  # graphs are attributes too
+            far = data.detach()[data.abs() >= MASKS]
+            if far.numel():
+                yield from torch.unique(data.detach()[unbounded(data, float(far.abs().min()))]).tolist()
         return
-    rule, traits = rules.of_node(node), rules.traits_of(node)
-    if (choice := choice_of(node, rules)) is not None:
-        yield choice.number
+    if not is_float_result(node):
+        return
+    whole = whole_of(node)
+    rule, traits = rules.of_node(whole), rules.traits_of(whole)
+    if traits.chooses is not None:
+        chosen = (node.args[place] for place in traits.chooses[1:] if place < len(node.args))
+        yield from (number for number in chosen if isinstance(number, (int, float)))
     if aten_overload(node.target) in _PADDED and isinstance(number := node.args[-1], (int, float)):
         yield number
     if rule is not None and (rule.quant is Q.SHARED or traits.moves):
-        yield from (numbers[n] for n in float_inputs(node) if n in numbers)
+        yield from (number for n in float_inputs(whole) for number in numbers.get(n, ()))
+    elif aten_overload(node.target) in _NEGATIVE:
+        yield from (-number for n in float_inputs(node) for number in numbers.get(n, ()))
     elif traits.arithmetic in ("add", "sub") and not node.kwargs:
         yield from _summed(node, numbers, traits.arithmetic)
     elif traits.arithmetic == "mul" and len(node.args) == 2:
         x, factor = node.args
         if isinstance(x, Node) and isinstance(factor, (int, float)):
-            yield numbers[x] * factor if x in numbers else factor
+            yield from (number * factor for number in numbers.get(x, (1.0,)))
 
 
-def _summed(node: Node, numbers: dict[Node, float], kind: str) -> Iterator[float]:
+def _summed(node: Node, numbers: Mapping[Node, Numbers], kind: str) -> Iterator[float]:
+    """A tensor without its largest number along an axis has none above 0."""
     for place, operand in enumerate(node.args):
-        if isinstance(operand, Node) and operand in numbers:
-            yield -numbers[operand] if kind == "sub" and place else numbers[operand]
+        if isinstance(operand, Node) and not (operand.target in _LARGEST and operand.args[0] is node.args[0]):
+            yield from (-number if kind == "sub" and place else number for number in numbers.get(operand, ()))
+
+
+def whole_of(node: Node) -> Node:
+    """The operator of which a node is a result."""
+    whole = node.args[0] if node.target is operator.getitem else node
+    return whole if isinstance(whole, Node) else node
+
+
+def is_blind(user: Node, numbers: Numbers, unread: Container[Node], rules: RuleSet) -> bool:
+    """Whether a reader gives the same for such numbers and for others that are a little beyond the rest.
+
+    Args:
+        unread: tensors whose own numbers nobody needs.
+    """
+    parts = [part for part in user.users if part.target is operator.getitem]
+    handed_on = all(part in unread or not is_float_result(part) for part in parts) if parts else user in unread
+    return handed_on or all(_is_blind(user, number, rules) for number in numbers)
 
 
 def _is_blind(user: Node, number: float, rules: RuleSet) -> bool:

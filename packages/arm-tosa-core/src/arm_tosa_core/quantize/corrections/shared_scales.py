@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ...lowering.node_facts import note
 from ...lowering.rule import Q
 from ...lowering.rule_set import RuleSet
 from ...lowering.values import unbounded
+from ..annotate.far_copies import rescale
 from ..annotate.far_numbers import far_numbers
 from ..annotate.node_roles import float_inputs
 from ..probe.calls import FEW, Sample
@@ -51,10 +51,10 @@ def keep_narrow(module: GraphModule, samples: Sequence[Sample], rules: RuleSet) 
     squares = {node: torch.tensor(each, dtype=torch.float64) ** 2 for node, each in reaches.items()}
     gains = {}
     for node, candidates in narrow.items():
-        whole = torch.stack([squares[operand] * (operand not in far) for operand in operands[node]]).amax(0)
+        whole = torch.stack([squares[operand] * (not far.get(operand)) for operand in operands[node]]).amax(0)
         for operand in candidates:
             if accepts(whole, squares[operand], _NARROW**2):
-                _copy(module, node, operand)
+                rescale(module.graph, node, operand)
                 gains[operand.name] = evidence(whole, squares[operand])
     module.recompile()
     return gains
@@ -72,14 +72,6 @@ def _is_read_elsewhere(operand: Node, rules: RuleSet) -> bool:
     while len(operand.users) == 1 and rules.traits_of(operand).moves and len(before := float_inputs(operand)) == 1:
         (operand,) = before
     return operand.op != "get_attr" and len(operand.users) > 1
-
-
-def _copy(module: GraphModule, node: Node, operand: Node) -> None:
-    with module.graph.inserting_before(node):
-        copy = module.graph.call_function(torch.ops.aten.clone.default, (operand,))
-    copy.meta = {**node.meta, "val": operand.meta["val"]}
-    note(copy, rescales=True)
-    node.replace_input_with(operand, copy)
 
 
 def _reach(result: torch.Tensor) -> float:
