@@ -113,14 +113,34 @@ def test_numbers_in_the_steps_of_a_scan(flow: str) -> None:
     [
         (torch.int64, lambda x, n, k: (x**0, x**1, x**11, x ** (2**53 + 1))),
         (torch.int16, lambda x, n, k: 70000**n),
+        (torch.int64, lambda x, n, k: (2**n, 6**n, (-4) ** n, 0**n)),
         (torch.uint8, lambda x, n, k: ((-1) ** n, x**n)),
         (torch.int8, lambda x, n, k: (x**n, x**k, x ** k.item())),
     ],
-    ids=["known", "of a number", "unsigned", "of rank 0"],
+    ids=["known", "of a number", "of even numbers", "unsigned", "of rank 0"],
 )
 def test_powers_of_integers(dtype: torch.dtype, function: Callable[..., Any], flow: str) -> None:
     x, n = torch.tensor([3, -1, 1, 0, -5, 3, 2, -1]).to(dtype), torch.tensor([7, 5, 6, 0, 100, -3, -1, -3]).to(dtype)
     run(Model(function), (x, n, torch.tensor(69, dtype=torch.int16)), flow)
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_powers_of_truth_values_are_refused(flow: str) -> None:
+    with pytest.raises(UsageError, match=r"the power at .*test_executorch_faults.py:.* is of truth values"):
+        run(Model(lambda x: x**True), (torch.tensor([True, False]),), flow)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+def test_shifts_of_integers(dtype: torch.dtype) -> None:
+    """In the ordinary flow ``EdgeCompileConfig`` has to allow them: they are not of the Core ATen set."""
+
+    def shifts(x: torch.Tensor, n: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        left = x << 3, x << n, x << -1, x << 256, torch.bitwise_left_shift(x, 40), torch.bitwise_left_shift(5, n)
+        right = x >> 3, x >> n, x >> -1, torch.bitwise_right_shift(x, 40), x >> k, x >> k.item()
+        return *left, *right
+
+    x, n = torch.tensor([1, -3, 44, 100]).to(dtype), torch.tensor([2, 40, -1, 64]).to(dtype)
+    run(Model(shifts), (x, n, torch.tensor(9, dtype=torch.int16)), "fast")
 
 
 def begin(x: torch.Tensor) -> torch.Tensor:

@@ -7,12 +7,15 @@ import operator
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
+import torch
 from torch.export import ExportedProgram
 from torch.fx import Node, map_arg
 
 from ..lowering.exported_program import copy_with_twins, is_graph
+from ..lowering.values import of_type
 from .wrapped_graphs import graphs_of
 
+_aten = torch.ops.aten
 #: Changes a node, which stays the node of its result, since programs name their results.
 Edit = Callable[[Node], None]
 
@@ -67,6 +70,20 @@ def before(node: Node, target: Any, args: tuple[Any, ...], value: Any = None, **
         made: Node = node.graph.call_function(target, args, named)
     made.meta = {key: known for key, known in node.meta.items() if key != "unbacked_bindings"} | {"val": value}
     return made
+
+
+def typed(node: Node, argument: Any) -> Node:
+    """An operand of a node as a tensor of its result's type."""
+    dtype = node.meta["val"].dtype
+    if not isinstance(argument, Node):
+        return before(node, _aten.full.default, ([], of_type(argument, dtype).item()), dtype=dtype)
+    value = argument.meta["val"]
+    if not isinstance(value, torch.Tensor):
+        wide = torch.zeros((), dtype=torch.int64)
+        argument = before(node, _aten.full.default, ([], argument), wide, dtype=torch.int64)
+    elif value.dtype is dtype:
+        return argument
+    return before(node, _aten._to_copy.default, (argument,), dtype=dtype)
 
 
 def become(node: Node, target: Any, *args: Any, **named: Any) -> None:

@@ -15,6 +15,7 @@ from ..aten.decompose import decompose
 from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits, without_unread
 from ..aten.integer_powers import power_edits
 from ..aten.integer_remainders import remainder_edits
+from ..aten.integer_shifts import shift_edits
 from ..aten.typed_numbers import number_edits
 from ..aten.uninitialized import is_uninitialized, with_zeros
 from ..compat.executorch import default_decompositions
@@ -170,8 +171,8 @@ class Compilation:
         """Decomposes operators that stay outside and that the target does not take everywhere.
 
         ExecuTorch decomposes operators that the partitioner does not ask it to keep, and shows it the parts: so do we,
-        but only if there are any. The CPU is given remainders and powers of integers that it computes right, and
-        operands of the type that it computes in.
+        but only if there are any. The CPU is given remainders, powers and shifts of integers that it computes right,
+        and operands of the type that it computes in.
         """
         outside = {node.target for node in self.analysis.calls if _is_outside(node, self.analysis)}
         if self.decompose_rest and outside:
@@ -185,7 +186,7 @@ class Compilation:
                     self.program = with_zeros(self.program)
                 self._analyse(editable=False)
         mends = self.editable or self.decompose_rest
-        for edits in (remainder_edits, power_edits, number_edits) if mends else ():
+        for edits in (remainder_edits, power_edits, shift_edits, number_edits) if mends else ():
             if (mended := with_edits(self.program, self.analysis.accepted, edits)) is not None:
                 self.program = mended
                 self._analyse(editable=False)
