@@ -1,8 +1,9 @@
-"""Inputs most of whose numbers 8 bits lose are named, with the share and the remedy."""
+"""Tensors most of whose numbers are lost beside a few others are named, with the share and the remedy."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch import nn
 
 from arm_tosa_core import TOSAQuantizer, quantize_program
 from arm_tosa_core.support.errors import LongTailWarning
+from arm_tosa_core.testing.case import Apply
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
@@ -22,9 +24,9 @@ def power(seed: int) -> torch.Tensor:
     return x.index_fill(1, torch.arange(10), 0.0)
 
 
-def quantize(samples: list[torch.Tensor], by: TOSAQuantizer) -> list[str]:
+def quantize(samples: Sequence[torch.Tensor], by: TOSAQuantizer, model: nn.Module | None = None) -> list[str]:
     torch.manual_seed(0)
-    program = torch.export.export(nn.Linear(100, 4).eval(), (samples[0],))
+    program = torch.export.export((model or nn.Linear(100, 4)).eval(), (samples[0],))
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         quantize_program(program, by, samples)
@@ -45,3 +47,29 @@ def test_16_bits_are_the_remedy() -> None:
 def test_noise_has_none() -> None:
     by = TOSAQuantizer(SPEC).set_global(INT8)
     assert quantize([torch.randn(1, 100, generator=torch.Generator().manual_seed(i)) for i in range(4)], by) == []
+
+
+@pytest.mark.parametrize(
+    ("function", "harm"),
+    [
+        (lambda x: x.tanh().masked_fill(x > 1, -1e4), "of all are less than half a step"),
+        (lambda x: torch.where(x > 1, 1e6, x.exp()).log(), "they do not count, and become one of its ends"),
+        (lambda x: x.masked_fill(x > 1, -1e4).softmax(-1), None),
+        (lambda x: (x + (x > 1) * torch.finfo(torch.float32).min).clamp(min=-3e38).softmax(-1), None),
+        (lambda x: x.masked_fill(x > 1, -100.0), None),
+    ],
+    ids=["returned", "logarithm", "softmax", "clamped", "near"],
+)
+def test_a_result_with_far_numbers_that_are_read_is_named(
+    function: Callable[..., torch.Tensor], harm: str | None
+) -> None:
+    texts = quantize(
+        torch.randn(4, 1, 100, generator=torch.Generator().manual_seed(0)),
+        TOSAQuantizer(SPEC).set_global(INT8),
+        Apply(function),
+    )
+    if harm is None:
+        assert not texts
+    else:
+        (text,) = texts
+        assert text.startswith(("result 'masked_fill'", "result 'where'")) and harm in text

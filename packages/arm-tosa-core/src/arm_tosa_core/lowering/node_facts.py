@@ -27,6 +27,7 @@ class NodeFacts:
         scheme: its ``QuantizationConfig``, which the parts of a composite inherit; None: it stays in float.
         bounds: the least and the greatest of its values.
         wide: why its result has 16 bits; empty: nothing asks for it.
+        far: far numbers were put into it, such as that of a mask, and somebody reads how far they are.
         state: the input that has its result in the next call.
         rescales: it hands a tensor on as it is, with a scale of its own.
         loop_body: of a graph: an operator runs it again and again.
@@ -38,6 +39,7 @@ class NodeFacts:
     scheme: Any = UNDECIDED
     bounds: tuple[float, float] | None = None
     wide: str = ""
+    far: bool = False
     state: Node | None = None
     rescales: bool = False
     loop_body: bool = False

@@ -1,4 +1,4 @@
-"""Inputs most of whose numbers 8 bits lose, because a few others reach much further."""
+"""Inputs and results whose numbers are lost, because a few others reach much further."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 import torch
 from torch.fx import GraphModule, Node
 
+from ..lowering.exported_program import source_line
 from ..lowering.node_facts import facts
 from ..support.errors import LongTailWarning
 from .schemes.observers import MaskedHistogramObserver
@@ -19,18 +20,24 @@ _BYTE = 255
 def warn_of_long_tails(prepared: GraphModule) -> None:
     """Warns of inputs more than half of whose numbers that are not 0 lie below half a step of their 8 bits.
 
+    And of results that a far number is put into, such as that of a mask, if somebody reads how far it is: it does not
+    count, or the steps are too large for the others.
+
     Args:
         prepared: calibrated.
 
     Warns:
-        LongTailWarning: names the input, the share, and what to do.
+        LongTailWarning: names the input or the result, the share, and what to do.
     """
     for node in prepared.graph.nodes:
-        for user in node.users if node.op == "placeholder" else ():
+        for user in node.users if node.op == "placeholder" or facts(node).far else ():
             observer = getattr(prepared, str(user.target)) if user.op == "call_module" else None
-            if isinstance(observer, MaskedHistogramObserver) and observer.quant_max - observer.quant_min <= _BYTE:
+            if isinstance(observer, MaskedHistogramObserver):
                 share, step = _lost(observer)
-                if share > _MOST:
+                if facts(node).far and (observer.saturates or share > _MOST):
+                    warnings.warn(_text_of_far(node, observer, share, step), LongTailWarning, stacklevel=3)
+                    return  # what is made of it has them too
+                if node.op == "placeholder" and share > _MOST and observer.quant_max - observer.quant_min <= _BYTE:
                     warnings.warn(_text(node, user, share, step), LongTailWarning, stacklevel=3)
 
 
@@ -51,3 +58,13 @@ def _text(source: Node, observed: Node, share: float, step: float) -> str:
         f"input {source.target!r}: {share:.0%} of its numbers are less than half a step of 8 bits ({step / 2:.3g}) and "
         f"become 0: read it with 16 bits (int16x8 for {readers}), or make its range smaller, by a logarithm or a root"
     )
+
+
+def _text_of_far(node: Node, observer: MaskedHistogramObserver, share: float, step: float) -> str:
+    where = f"result {facts(node).whole or node.name!r}" + (f" ({line})" if (line := source_line(node)) else "")
+    if observer.saturates:
+        least, greatest = float(observer.min_val), float(observer.max_val)
+        harm = f"they do not count, and become one of its ends, {least:.3g} or {greatest:.3g}"
+    else:
+        harm = f"{share:.0%} of all are less than half a step ({step / 2:.3g}) and become 0"
+    return f"{where}: some of its numbers lie far from all others, and {harm}: put nearer numbers there"

@@ -85,7 +85,7 @@ def quantize_program(
 
     Warns:
         AllZerosWarning: no sample has a number other than 0 of an input or a result.
-        LongTailWarning: most numbers of an input are lost in 8 bits.
+        LongTailWarning: most numbers of an input are lost in 8 bits, or numbers far from all others do harm.
         CoarseFunctionWarning: a function turns between two integers of its operand.
         WrittenInputWarning: the model writes to an input, which the quantized one leaves as it is.
     """

@@ -117,7 +117,7 @@ class DefaultInputWarning(UserWarning):
 
 
 class LongTailWarning(UserWarning):
-    """Most numbers of an input become 0 when it is quantized."""
+    """Most numbers of an input become 0 when it is quantized, or a number far from all others does harm."""
 
 
 class AllZerosWarning(UserWarning):

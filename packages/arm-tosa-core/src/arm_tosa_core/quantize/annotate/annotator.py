@@ -84,6 +84,8 @@ def annotate(
         note(node, wide=why)
     unrounded = unrounded_sums(module, rules, config_of, computed, samples) if tables and samples else set()
     far = far_numbers(module.graph, rules)
+    for node, number in far.items():
+        note(node, far=not number)
     _Annotator(module, rules, config_of, computed, unrounded, far).run()
     refer_to_first(module.graph, partial(_of_group, rules, far))
 
@@ -336,7 +338,7 @@ def _without_masks(
     if told.get("row") is None:
         told["row"] = masked_by(told_apart(node, rules) for node in nodes)
     told["far"] = min((far[node] for node in nodes if node in far), key=abs, default=0.0)
-    if not told["row"] and not told["far"]:
+    if not told["row"] and told["far"] == made_by.keywords.get("far", 0.0):
         return spec
     told = made_by.func.with_args(**told)
     return replace(cast(QuantizationSpec, spec), observer_or_fake_quant_ctr=told)

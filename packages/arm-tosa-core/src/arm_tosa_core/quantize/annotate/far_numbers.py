@@ -47,7 +47,13 @@ def far_numbers(graph: Graph, rules: RuleSet) -> dict[Node, float]:
     for node in reversed(graph.nodes):
         if node in numbers and all(is_blind(user, numbers[node], unread, rules) for user in node.users):
             unread.add(node)
-    read = {node: 0.0 for node in numbers if not is_blind(whole_of(node), numbers[node], unread, rules)}
+    largest: set[Node] = set()
+    for node in numbers:
+        whole = whole_of(node)
+        moved = [n for n in float_inputs(whole) if n in numbers] if rules.traits_of(whole).moves else []
+        if is_blind(whole, numbers[node], (), rules) or (moved and largest.issuperset(moved)):
+            largest.add(node)
+    read = dict.fromkeys(numbers.keys() - unread - largest, 0.0)
     return read | {node: min(numbers[node], key=abs) for node in unread}
 
 
@@ -86,21 +92,32 @@ def _put_into(node: Node, numbers: Mapping[Node, Numbers], rules: RuleSet) -> It
         yield number
     if rule is not None and (rule.quant is Q.SHARED or traits.moves):
         yield from (number for n in float_inputs(whole) for number in numbers.get(n, ()))
+    elif traits.bounds is not None:
+        low, high = clamped_to(node, rules)
+        yield from (min(max(number, low), high) for n in float_inputs(node)[:1] for number in numbers.get(n, ()))
     elif aten_overload(node.target) in _NEGATIVE:
         yield from (-number for n in float_inputs(node) for number in numbers.get(n, ()))
     elif traits.arithmetic in ("add", "sub") and not node.kwargs:
-        yield from _summed(node, numbers, traits.arithmetic)
+        yield from _summed(node, numbers, rules)
     elif traits.arithmetic == "mul" and len(node.args) == 2:
         x, factor = node.args
         if isinstance(x, Node) and isinstance(factor, (int, float)):
             yield from (number * factor for number in numbers.get(x, (1.0,)))
 
 
-def _summed(node: Node, numbers: Mapping[Node, Numbers], kind: str) -> Iterator[float]:
+def _summed(node: Node, numbers: Mapping[Node, Numbers], rules: RuleSet) -> Iterator[float]:
     """A tensor without its largest number along an axis has none above 0."""
     for place, operand in enumerate(node.args):
-        if isinstance(operand, Node) and not (operand.target in _LARGEST and operand.args[0] is node.args[0]):
-            yield from (-number if kind == "sub" and place else number for number in numbers.get(operand, ()))
+        sign = -1 if place and rules.traits_of(node).arithmetic == "sub" else 1
+        if isinstance(operand, Node) and not (sign < 0 and _is_largest(operand, node.args[0], rules)):
+            yield from (sign * number for number in numbers.get(operand, ()))
+
+
+def _is_largest(node: Any, of: Any, rules: RuleSet) -> bool:
+    """Whether a node is the largest numbers of another, perhaps clamped."""
+    while rules.traits_of(node).bounds is not None:
+        node = node.args[0]
+    return node.target in _LARGEST and node.args[0] is of
 
 
 def whole_of(node: Node) -> Node:

@@ -124,6 +124,8 @@ class MaskedHistogramObserver(RangeObserver):
         #: The signs of these numbers.
         self._masks: set[float] = set()
         self._count = self._zeros = 0
+        #: Whether numbers were seen that lie too far from the others to count.
+        self.saturates = False
         #: Whether numbers were seen that do not mean "infinite".
         self._others = False
         #: How many independent numbers a sample has that reaches so far and has so many numbers beyond a quarter of it.
@@ -146,6 +148,7 @@ class MaskedHistogramObserver(RangeObserver):
         numbers = x.detach() if self._row is None else self._row.bounded(x.detach())
         seen = without_masks(numbers, self._far)
         masked = unbounded(numbers, self._far)
+        self.saturates = self.saturates or bool(masked.any())
         self._others = self._others or not bool(masked.all())
         if self._reach > MARGIN:
             others = numbers[~masked]
