@@ -42,14 +42,6 @@ def programs(session: nox.Session) -> None:
     shared(session).python("-m", "programs", *words, PYTHONPATH=str(ROOT / "tests"), OMP_NUM_THREADS="1")
 
 
-@nox.session(name="programs-sample")
-def programs_sample(session: nox.Session) -> None:
-    """150 random programs, the same ones each time, so that a fault is the commit's."""
-    install(session, COMPILER, VULKAN)
-    words = ("--seed", "r3b", "--first", "40", "--count", "150", *session.posargs)
-    shared(session).python("-m", "programs", *words, PYTHONPATH=str(ROOT / "tests"), OMP_NUM_THREADS="1")
-
-
 @nox.session
 def hostile(session: nox.Session) -> None:
     """5,000 spoiled files of every format, each opened in a process of its own; takes --count, --seed and --first."""

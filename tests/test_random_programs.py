@@ -230,6 +230,13 @@ def test_what_tosa_leaves_open_of_sums_is_a_fault() -> None:
     assert kind == "fault"
 
 
+def test_a_program_that_fails_in_eager_is_none() -> None:
+    """``torch.export`` does not see that an index is beyond an axis; calibration does."""
+    text = "v0 = x0.scatter(0, x0.argmax(1, keepdim=True) + 2, 1.0)"
+    program = Program(0, (("x0", "torch.randn(1, 3)"),), (Statement(text, ("v0",)),), ("v0",))
+    assert run.attempt(program, Way("lower", "tosa", "int8"), lambda stage: None).kind == "no program"
+
+
 def test_what_a_fault_does_not_need_goes() -> None:
     lines = ("v0 = x0 + x1", "v1 = v0.relu()", "v2 = v1.sort(0)[0]", "v3 = v2 * 2", "v4 = v0 - v3")
     statements = tuple(Statement(line, (line[:2],)) for line in lines)

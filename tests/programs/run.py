@@ -274,6 +274,8 @@ def _kind(error: Exception, stage: str, way: Way, scope: dict[str, Any], program
         return REFUSED, reason
     if stage == "lower" and way.flow == "edge" and _stock_fails(scope):
         return REFUSED, f"ExecuTorch without a partitioner: {reason}"
+    if stage == "quantize" and _eager_fails(scope):
+        return NO_PROGRAM, reason
     if stage == "quantize" and way.flow == "edge" and _pt2e_fails(scope, program):
         return EXECUTORCH, f"PT2E without a quantizer: {reason}"
     return FAULT, reason
@@ -283,6 +285,16 @@ def _left_open(error: ToolError) -> bool:
     """Whether the reference model finds nothing unpredictable but powers, which are PyTorch's on VGF."""
     operators = set(re.findall(r"REQUIRE\(\) fails .*\n\s*(\w+):", error.output))
     return "TOSA_UNPREDICTABLE" in str(error) and operators == {"OpPow"}
+
+
+def _eager_fails(scope: dict[str, Any]) -> bool:
+    """Whether the float model fails with a sample too, as with an index beyond an axis."""
+    try:
+        for sample in scope["samples"]:
+            copy.deepcopy(scope["program"]).module()(*sample)
+    except Exception:
+        return True
+    return False
 
 
 def _stock_fails(scope: dict[str, Any]) -> bool:
