@@ -130,6 +130,20 @@ def test_powers_of_truth_values_are_refused(flow: str) -> None:
         run(Model(lambda x: x**True), (torch.tensor([True, False]),), flow)
 
 
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.nonzero,
+        lambda x: torch.cond(x.sum() > 0, lambda x: torch.nonzero(x).float().sum(), lambda x: x.sum() * 1.0, (x,)),
+    ],
+    ids=["returned", "in a branch"],
+)
+def test_places_along_several_axes_are_refused(function: Callable[..., Any], flow: str) -> None:
+    with pytest.raises(UsageError, match=r"nonzero at .*test_executorch_faults.py:.* along several axes"):
+        run(Model(function), (torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]]),), flow)
+
+
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
 def test_shifts_of_integers(dtype: torch.dtype) -> None:
     """In the ordinary flow ``EdgeCompileConfig`` has to allow them: they are not of the Core ATen set."""

@@ -16,6 +16,7 @@ from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits, wit
 from ..aten.integer_powers import power_edits
 from ..aten.integer_remainders import remainder_edits
 from ..aten.integer_shifts import shift_edits
+from ..aten.places_of_numbers import place_edits
 from ..aten.typed_numbers import number_edits
 from ..aten.uninitialized import is_uninitialized, with_zeros
 from ..compat.executorch import default_decompositions
@@ -186,7 +187,7 @@ class Compilation:
                     self.program = with_zeros(self.program)
                 self._analyse(editable=False)
         mends = self.editable or self.decompose_rest
-        for edits in (remainder_edits, power_edits, shift_edits, number_edits) if mends else ():
+        for edits in (place_edits, remainder_edits, power_edits, shift_edits, number_edits) if mends else ():
             if (mended := with_edits(self.program, self.analysis.accepted, edits)) is not None:
                 self.program = mended
                 self._analyse(editable=False)
