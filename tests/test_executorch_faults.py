@@ -107,6 +107,19 @@ def test_numbers_in_the_steps_of_a_scan(flow: str) -> None:
     run(Model(scanned), (torch.tensor([0.5, 1e-5], dtype=torch.float16), xs), flow)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.ops.higher_order.scan(lambda c, x: (c + torch.tensor(3.0), c * x), [x[0]], [x], ())[1],
+        lambda x: torch._higher_order_ops.map(lambda x: x + torch.tensor(3.0), x),
+    ],
+    ids=["scan", "map"],
+)
+def test_tensors_made_in_steps_are_refused(function: Callable[..., Any]) -> None:
+    with pytest.raises(UsageError, match="makes a tensor of numbers in its steps"):
+        lower(torch.export.export(Model(function), (torch.ones(3, 2),)), TARGET)
+
+
 @pytest.mark.parametrize("flow", FLOWS)
 @pytest.mark.parametrize(
     ("dtype", "function"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import torch
@@ -27,11 +28,20 @@ def require_writable_program(program: ExportedProgram) -> None:
     """Refuses a program that ExecuTorch has no form for.
 
     That is one with sparse constants, text as a result or no tensor at all, or a ``scan`` that carries a tensor whose
-    sizes vary: ExecuTorch 1.5 copies what comes next into memory that has another size then, which fails.
+    sizes vary: ExecuTorch 1.5 copies what comes next into memory that has another size then, which fails. PyTorch
+    cannot trace a ``scan`` or ``map`` again whose steps make a tensor of numbers.
 
     Raises:
-        UsageError: says which constant, result or ``scan``.
+        UsageError: says which constant, result, ``scan`` or ``map``.
     """
+    for target in (torch.ops.higher_order.scan, torch.ops.higher_order.map_impl):
+        for node in program.graph.find_nodes(op="call_function", target=target):
+            steps: Any = operator.attrgetter(str(node.all_input_nodes[0].target))(program.graph_module)
+            if steps.graph.find_nodes(op="call_function", target=torch.ops.aten.lift_fresh_copy.default):
+                raise UsageError(
+                    f"{node.name} at {source_line(node)} makes a tensor of numbers in its steps, which PyTorch cannot "
+                    "trace again: write the number, as in x + 3.0"
+                )
     for node in program.graph.find_nodes(op="call_function", target=torch.ops.higher_order.scan):
         if any(symbolic_sizes(carried) for carried in node.args[1]):
             raise UsageError(
