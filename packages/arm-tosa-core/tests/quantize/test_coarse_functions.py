@@ -55,3 +55,8 @@ def test_waves_of_many_radians_are_named(function: Callable[[torch.Tensor], torc
 @pytest.mark.parametrize("reach", [0.01, 1.0, 50.0])
 def test_others_are_not(function: Callable[[torch.Tensor], torch.Tensor], reach: float) -> None:
     assert named(lambda x: function(x - reach / 9) if function in (torch.sign, torch.abs) else function(x), reach) == []
+
+
+@pytest.mark.parametrize("config", [INT8, INT16])
+def test_a_masked_softmax_has_none(config: QuantizationConfig) -> None:
+    assert named(lambda x: x.masked_fill(x > 3, -1e4).softmax(-1), 10.0, config) == []

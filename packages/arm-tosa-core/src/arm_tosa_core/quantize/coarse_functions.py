@@ -31,14 +31,16 @@ def warn_of_coarse_functions(prepared: GraphModule, rules: RuleSet) -> None:
     """
     for node in prepared.graph.nodes:
         rule = rules.of_node(node)
-        if rule is None or rule.quant is not Q.TABLE or (integers := _integers(prepared, node)) is None:
+        if rule is None or rule.quant is not Q.TABLE or rule.traits.pole:  # at a pole the range of the results ends
+            continue
+        if (integers := _integers(prepared, node)) is None:
             continue
         if _bends(node, *integers):
             line = source_line(node)
             warnings.warn(
-                f"{node.name}{line and f' at {line}'}: its operand is quantized in steps of {integers[2]:.3g}, between "
-                "which it turns, so that its results are noise: read it with 16 bits (int16x8), leave it in float, or "
-                "compute it outside of the model",
+                f"{node.name}{line and f' at {line}'}: its operand is quantized in steps of {integers[2]:.3g}, and the "
+                "function rises and falls within one step, so that its results are noise: quantize it with int16x8, "
+                "give its operand a smaller range, leave it in float, or compute it outside of the model",
                 CoarseFunctionWarning,
                 stacklevel=3,
             )
