@@ -12,6 +12,7 @@ QUANTIZED = """
 import torch
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config, lower, quantize_program
 
+torch.manual_seed(0)
 model, x = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()).eval(), (torch.rand(1, 4),)
 quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
 quantized = quantize_program(torch.export.export(model, x), quantizer, [x]).converted
