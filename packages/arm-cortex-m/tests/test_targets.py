@@ -61,6 +61,15 @@ def test_all_of_a_network_is_one_delegate(scheme: str) -> None:
     assert list(program("cortex-m4", scheme).graphs) == [delegate.payload], "the payload is the TOSA flatbuffer"
 
 
+def test_the_mean_of_an_image_is_one_step_without_weights() -> None:
+    module, x = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)), torch.randn(1, 16, 4, 6)
+    spec = TargetCompileSpec("cortex-m4")
+    made = lower(exported(module, (x,), spec, "int8"), spec)
+    steps = model_of("mean", Program(made.buffer), "cortex-m4", None).operators
+    sums = ["RESCALE", "REDUCE_SUM", "REDUCE_SUM", "RESCALE"]
+    assert [[op.name for op in step.ops] for step in steps if len(step.ops) > 1] == [sums]
+
+
 @pytest.mark.parametrize("name", CORES)
 def test_every_core_is_a_target(name: str) -> None:
     target = plugins.targets()[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.plugin.target import Compiler, Host, Reporting, Target
+from arm_tosa_core.plugin.target import Compiler, Host, Preferences, Reporting, Target
 
 from .cores import BACKEND_ID, CORES
 from .firmware.estimate import CLOCK, SRAM, compiled, figures, require_options
@@ -39,6 +39,9 @@ def _target(name: str) -> Target:
         spec=SPEC,
         description=f"Cortex-{name.removeprefix('cortex-').upper()} ({core.vectors}) without an NPU, in C",
         checks=(has_kernel,),
+        # Sums along both axes are one step, and a convolution has weights as large as the image: that of DS-CNN takes
+        # 8 KB of flash, and 57,000 cycles more on a Cortex-M4. Of 16 bits the sums take 270,000 more there.
+        preferences=Preferences(largest_mean_window=0),
         compiler=Compiler(
             compile=lambda tosa, options: compiled(core, tosa, options).payload,
             compile_in_detail=lambda tosa, options: compiled(core, tosa, options),
