@@ -24,6 +24,7 @@ from .annotate.annotator import KEY, annotate
 from .annotate.composites import decompose
 from .annotate.far_copies import copy_for_blind
 from .annotate.finer_norms import refine_norms
+from .annotate.image_means import take_means
 from .annotate.norms_behind_layers import warn_of_eps
 from .annotate.plain_module import drop_idle, flatten_attributes, make_plain
 from .annotate.slice_assignments import without_assignments
@@ -198,6 +199,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
             note(node, scheme=self._find_config(node))
         preferences = None if self.compile_spec is None else self.compile_spec.target().preferences
+        model = take_means(model, self.rules, self.config_of)
         model = decompose(model, self.rules, self._decomposed, preferences)
         model = refine_norms(model, self.rules, self.config_of)
         copy_for_blind(model, self.rules, self._decomposed)
