@@ -53,7 +53,7 @@ def test_noise_has_none() -> None:
     ("function", "harm"),
     [
         (lambda x: x.tanh().masked_fill(x > 1, -1e4), "of all are less than half a step"),
-        (lambda x: torch.where(x > 1, 1e6, x.exp()).log(), "they do not count, and become one of its ends"),
+        (lambda x: torch.where(x > 1, 1e6, x.exp()).log(), "they are clipped to the range of the others"),
         (lambda x: x.masked_fill(x > 1, -1e4).softmax(-1), None),
         (lambda x: (x + (x > 1) * torch.finfo(torch.float32).min).clamp(min=-3e38).softmax(-1), None),
         (lambda x: x.masked_fill(x > 1, -100.0), None),

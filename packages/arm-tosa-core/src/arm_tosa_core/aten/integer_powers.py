@@ -30,8 +30,8 @@ def power_edits(node: Node) -> list[Edit]:
         return []
     if isinstance(node.args[1], bool) and node.all_input_nodes[0].meta["val"].dtype is torch.bool:
         raise UsageError(
-            f"the power at {source_line(node)} is of truth values, as PyTorch's result is; torch.export says that it "
-            "is of int64. Write x.clone() for x ** True, torch.ones_like(x) for x ** False"
+            f"the power at {source_line(node)} has a bool base and a bool exponent: PyTorch gives bool, and "
+            "torch.export says int64. Write x.clone() for x ** True, torch.ones_like(x) for x ** False"
         )
     dtype = node.meta["val"].dtype
     if dtype.is_floating_point or dtype.is_complex:

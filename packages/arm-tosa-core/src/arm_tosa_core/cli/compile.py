@@ -140,8 +140,8 @@ def compile_(
         bool,
         typer.Option(
             "--allow-missing-kernels",
-            help="Also write a .pte with operators on the CPU that the ExecuTorch installed here has no kernel for: "
-            "your runtime registers them.",
+            help="Write the .pte even if the ExecuTorch installed here lacks a kernel for an operator on the CPU: "
+            "without this option that is an error. Your runtime has to register the kernel.",
         ),
     ] = False,
     details: Annotated[

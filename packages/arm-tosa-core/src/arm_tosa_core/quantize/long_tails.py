@@ -64,7 +64,7 @@ def _text_of_far(node: Node, observer: MaskedHistogramObserver, share: float, st
     where = f"result {facts(node).whole or node.name!r}" + (f" ({line})" if (line := source_line(node)) else "")
     if observer.saturates:
         least, greatest = float(observer.min_val), float(observer.max_val)
-        harm = f"they do not count, and become one of its ends, {least:.3g} or {greatest:.3g}"
+        harm = f"they are clipped to the range of the others, {least:.3g} to {greatest:.3g}"
     else:
         harm = f"{share:.0%} of all are less than half a step ({step / 2:.3g}) and become 0"
-    return f"{where}: some of its numbers lie far from all others, and {harm}: put nearer numbers there"
+    return f"{where}: some of its numbers lie far from all others, and {harm}: use numbers nearer to the others"
