@@ -31,6 +31,7 @@ ROWS = {
     "from the end": lambda boxes, scores: boxes[:, -1 - scores[:4].argmax()] + 1,
     "of one element": lambda boxes, scores: boxes[scores[:2].argmax().reshape(1).item()] * 2,
     "twice": lambda boxes, scores: boxes[scores.argmax()][scores[:4].argmin()] - 1,
+    "of bytes": lambda boxes, scores: boxes[(scores[:1].abs() * 2).to(torch.uint8).clamp(max=5).item()] * 2,
     "result": lambda boxes, scores: boxes.select(0, scores.argmin().item()),
 }
 
@@ -58,7 +59,7 @@ def test_rows_are_taken(function: Callable[[torch.Tensor, torch.Tensor], torch.T
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        (lambda boxes, scores: boxes.narrow(0, scores.argmax().item(), 2) * 2, "slice"),
+        (lambda boxes, scores: boxes.narrow(0, scores.argmax().item(), 2) * 2, "narrow"),
         (lambda boxes, scores: boxes[: scores.argmax().item() + 1].sum(0), "slice"),
         (lambda boxes, scores: torch.select_scatter(boxes, scores[:4], 0, scores.argmax().item()), "select_scatter"),
     ],
@@ -70,3 +71,24 @@ def test_other_places_are_refused(function: Callable[[torch.Tensor, torch.Tensor
         UsageError, match=rf"{name}.* at .*test_rows_by_value.py:.* place or a size .* torch.index_select"
     ):
         lower(program, "ethos-u55-128")
+
+
+def _written(boxes: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    y = boxes * 2
+    y[scores.argmax().item()] = 7.0
+    return y + 1
+
+
+def _added_to(boxes: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    y = boxes * 2
+    y[scores.argmax().item()].add_(1)
+    return y + 1
+
+
+@pytest.mark.parametrize("function", [_written, _added_to])
+def test_rows_that_are_written_to_are_refused(
+    function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+) -> None:
+    program = torch.export.export(Net(function).eval(), inputs())
+    with pytest.raises(UsageError, match="place or a size that the program computes"):
+        lower(program, "tosa-fp")

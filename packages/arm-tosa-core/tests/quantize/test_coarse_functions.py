@@ -50,7 +50,20 @@ def test_waves_of_many_radians_are_named(function: Callable[[torch.Tensor], torc
 
 @pytest.mark.parametrize(
     "function",
-    [torch.sigmoid, torch.exp, torch.rsqrt, torch.reciprocal, torch.log, torch.floor, torch.sign, torch.abs, torch.erf],
+    [
+        *(
+            torch.sigmoid,
+            torch.exp,
+            torch.rsqrt,
+            torch.reciprocal,
+            torch.log,
+            torch.floor,
+            torch.sign,
+            torch.abs,
+            torch.erf,
+        ),
+        lambda x: 2.0**x,
+    ],
 )
 @pytest.mark.parametrize("reach", [0.01, 1.0, 50.0])
 def test_others_are_not(function: Callable[[torch.Tensor], torch.Tensor], reach: float) -> None:

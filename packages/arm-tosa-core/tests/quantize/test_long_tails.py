@@ -54,11 +54,12 @@ def test_noise_has_none() -> None:
     [
         (lambda x: x.tanh().masked_fill(x > 1, -1e4), "of all are less than half a step"),
         (lambda x: torch.where(x > 1, 1e6, x.exp()).log(), "they are clipped to the range of the others"),
+        (lambda x: torch.where(x > 1, x, -1e4).topk(60)[0], "they are clipped to the range of the others"),
         (lambda x: x.masked_fill(x > 1, -1e4).softmax(-1), None),
         (lambda x: (x + (x > 1) * torch.finfo(torch.float32).min).clamp(min=-3e38).softmax(-1), None),
         (lambda x: x.masked_fill(x > 1, -100.0), None),
     ],
-    ids=["returned", "logarithm", "softmax", "clamped", "near"],
+    ids=["returned", "logarithm", "too few", "softmax", "clamped", "near"],
 )
 def test_a_result_with_far_numbers_that_are_read_is_named(
     function: Callable[..., torch.Tensor], harm: str | None
@@ -72,4 +73,10 @@ def test_a_result_with_far_numbers_that_are_read_is_named(
         assert not texts
     else:
         (text,) = texts
-        assert text.startswith(("result 'masked_fill'", "result 'where'")) and harm in text
+        assert text.startswith(("result 'masked_fill'", "result 'where'", "result 'getitem'")) and harm in text
+
+
+def test_each_of_several_is_named() -> None:
+    samples = torch.randn(4, 1, 100, generator=torch.Generator().manual_seed(0))
+    masked = Apply(lambda x: (x.tanh().masked_fill(x > 1, -1e4) * 2, x.sigmoid().masked_fill(x > 1, -1e4) * 3))
+    assert len(quantize(samples, TOSAQuantizer(SPEC).set_global(INT8), masked)) == 2

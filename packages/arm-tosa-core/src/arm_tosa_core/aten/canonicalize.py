@@ -25,8 +25,8 @@ from .uninitialized import is_uninitialized, with_zeros
 
 def canonicalize(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
     """Brings a program in the ATen dialect to its one form; the one given is left as it is."""
-    if any(map(has_row_by_value, program.graph.nodes)):
-        program = indexed(program)
+    if any(map(has_row_by_value, program.graph.nodes)) and not any(map(mutable, program.graph.nodes)):
+        program = indexed(program)  # a row is a view, which others may write to
     if any(mutable(node) or is_choice(node) or is_check_or_wrapper(node) for node in program.graph.nodes):
         program = functional(with_choices(functional(program)))
     for occurs, without in ((is_uninitialized, with_zeros), (has_empty, without_empty), (reads_memory, in_order)):

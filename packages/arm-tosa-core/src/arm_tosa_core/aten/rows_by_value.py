@@ -39,6 +39,10 @@ def indexed(program: ExportedProgram) -> ExportedProgram:
                 scalar = graph.call_function(_ATEN.reshape.default, (place, []))
                 scalar.meta = {**place.meta, "val": meta.new_empty([])}
                 place = scalar
+            if meta.dtype not in (torch.int32, torch.int64):
+                wide = graph.call_function(_ATEN._to_copy.default, (place,), {"dtype": torch.int64})
+                wide.meta = {**place.meta, "val": meta.new_empty([], dtype=torch.int64)}
+                place = wide
             row = graph.call_function(_ATEN.index.Tensor, (x, [*[None] * (dim % x.meta["val"].dim()), place]))
         row.meta = {**node.meta, "val": node.meta["val"].new_empty(node.meta["val"].shape)}
         node.replace_all_uses_with(row)

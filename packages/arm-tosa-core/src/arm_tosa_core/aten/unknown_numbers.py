@@ -29,11 +29,12 @@ def refused_if_unknown(programs: Iterable[ExportedProgram]) -> Iterator[None]:
     except GuardOnDataDependentSymNode as error:
         found = _NODE.search(str(error))
         nodes = [node for program in programs for node in program.graph.nodes]
-        named = [node for node in nodes if found and node.name == found[1]] or list(filter(_reads_number, nodes))
-        line = next(filter(None, map(source_line, named)), "")
+        known = [node for node in nodes if found and node.name == found[1]] or list(filter(_reads_number, nodes))
+        name = known[0].name if known else "an operator"
+        line = source_line(known[0]) if known else ""
         raise UsageError(
-            f"{found[1] if found else 'an operator'}{line and f' at {line}'} has a place or a size that the program "
-            "computes, and PyTorch cannot trace it without the number. Take the elements with torch.index_select, "
+            f"{name}{line and f' at {line}'} has a place or a size that the program computes, and PyTorch cannot trace "
+            "it without the number. Take the elements with torch.index_select, "
             "torch.gather or torch.where, whose indices and conditions are tensors"
         ) from error
 

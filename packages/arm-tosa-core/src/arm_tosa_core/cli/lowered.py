@@ -120,6 +120,6 @@ def _runnable(lowered: LoweredProgram, allow_missing_kernels: bool) -> LoweredPr
     """
     if (lacking := lowered.report.without_kernels()) and not allow_missing_kernels:
         raise UsageError(
-            f"{lacking}: `arm-tosa compile --allow-missing-kernels` writes a .pte for it. Nothing was written"
+            f"{lacking}: compile with `arm-tosa compile --allow-missing-kernels` for it. Nothing was written"
         )
     return lowered

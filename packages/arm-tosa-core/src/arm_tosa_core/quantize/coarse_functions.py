@@ -59,7 +59,13 @@ def _integers(prepared: GraphModule, node: Node) -> tuple[float, float, float] |
 def _bends(node: Node, low: float, high: float, step: float) -> bool:
     target: Any = node.target
     at = torch.linspace(low, max(high - step, low), _PAIRS)
-    left, middle, right = (target(at + each * step, *node.args[1:], **node.kwargs).double() for each in (0.0, 0.5, 1.0))
+    read = node.all_input_nodes[0]
+
+    def of(x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = target(*(x if a is read else a for a in node.args), **node.kwargs)
+        return result.double()
+
+    left, middle, right = (of(at + each * step) for each in (0.0, 0.5, 1.0))
     known = left.isfinite() & middle.isfinite() & right.isfinite()
     if int(known.sum()) < 2:
         return False

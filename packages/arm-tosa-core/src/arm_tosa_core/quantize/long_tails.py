@@ -10,6 +10,7 @@ from torch.fx import GraphModule, Node
 from ..lowering.exported_program import source_line
 from ..lowering.node_facts import facts
 from ..support.errors import LongTailWarning
+from .annotate.far_numbers import whole_of
 from .schemes.observers import MaskedHistogramObserver
 
 #: Share of an input's numbers, zeros left out, that is lost where a warning is due.
@@ -29,16 +30,30 @@ def warn_of_long_tails(prepared: GraphModule) -> None:
     Warns:
         LongTailWarning: names the input or the result, the share, and what to do.
     """
+    named: set[Node] = set()  # and what is made of them
     for node in prepared.graph.nodes:
-        for user in node.users if node.op == "placeholder" or facts(node).far else ():
+        if not named.isdisjoint(node.all_input_nodes):
+            named.add(node)
+            continue
+        is_far = facts(node).far or _may_lack(node)
+        for user in node.users if node.op == "placeholder" or is_far else ():
             observer = getattr(prepared, str(user.target)) if user.op == "call_module" else None
             if isinstance(observer, MaskedHistogramObserver):
                 share, step = _lost(observer)
-                if facts(node).far and (observer.saturates or share > _MOST):
+                if is_far and (observer.saturates or share > _MOST):
                     warnings.warn(_text_of_far(node, observer, share, step), LongTailWarning, stacklevel=3)
-                    return  # what is made of it has them too
+                    named.add(node)
+                    break
                 if node.op == "placeholder" and share > _MOST and observer.quant_max - observer.quant_min <= _BYTE:
                     warnings.warn(_text(node, user, share, step), LongTailWarning, stacklevel=3)
+
+
+def _may_lack(node: Node) -> bool:
+    """Whether it is the several largest numbers of a tensor, which may have fewer than that, and leaves the model."""
+    whole = whole_of(node)
+    if whole is node or whole.target is not torch.ops.aten.topk.default or node.args[1] != 0:
+        return False
+    return bool(whole.args[1] != 1) and any(reader.op == "output" for user in node.users for reader in user.users)
 
 
 def _lost(observer: MaskedHistogramObserver) -> tuple[float, float]:

@@ -5,6 +5,7 @@ In an int8 scheme it has 16, in one of int16 the 32 in which it is computed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
@@ -235,10 +236,10 @@ def _is_worth(
     for x, y in zip(operands, results, strict=True):
         exact = y.double().clamp(max=most)
         rounded = target((x / step).round() * step, *node.args[1:], **node.kwargs).nan_to_num(most, most)
-        unit = exact if is_relative else torch.ones_like(exact)
+        unit = torch.where(exact == 0, math.inf, exact) if is_relative else torch.ones_like(exact)
         error += float(((rounded.double().clamp(max=most) - exact) / unit).square().mean())
         rounding += float((own / unit).square().mean() / 12)
-    return error * _PART > rounding
+    return math.isfinite(most) and error * _PART > rounding
 
 
 def _step(values: list[torch.Tensor], bits: int) -> float:

@@ -30,7 +30,7 @@ def copy_for_blind(module: GraphModule, rules: RuleSet, wanted: Callable[[Node],
         if node not in numbers:
             continue
         blind = [user for user in node.users if is_blind(user, numbers[node], unread, rules)]
-        counts = wanted(node) and min(map(abs, numbers[node])) < UNBOUNDED
+        counts = wanted(node) and min(map(abs, numbers[node])) < UNBOUNDED and not _is_random(whole_of(node))
         if len(blind) == len(node.users):
             unread.add(node)
         elif blind and counts and not is_blind(whole_of(node), numbers[node], unread, rules):
@@ -44,6 +44,10 @@ def copy_for_blind(module: GraphModule, rules: RuleSet, wanted: Callable[[Node],
                 if operand not in numbers:
                     rescale(graph, whole_of(node), operand)
     module.recompile()
+
+
+def _is_random(node: Node) -> bool:
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
 
 
 def rescale(graph: Graph, node: Node, operand: Node) -> None:
