@@ -44,6 +44,8 @@ FILE = ROOT / "packages/arm-cortex-m/src/arm_cortex_m/firmware/step_costs.json"
 OTHERS = "others"
 #: Instructions of a tick of SysTick, and of steps whose errors are judged one by one.
 _TICK, _LARGE = 40, 10_000
+#: Ticks that say too little of a step.
+_FEW = 4
 #: The cores that are measured: one for each kind of vectors.
 MEASURED = ("cortex-m55", "cortex-m4")
 #: Of tests/models, those that fit the machines, and how they are quantized; ``LAYERS`` has what these have not.
@@ -222,13 +224,15 @@ def steps_of(name: str, scheme: str, core: str) -> list[Step]:
 
 def fitted(steps: Sequence[Step]) -> dict[str, list[float]]:
     """The factors of each form, none negative, with the least squares of relative errors; of others, those of all
-    operators by themselves without a function in ``arm_cortex_m.kernels``, by the name ``OTHERS``."""
+    operators by themselves without a function in ``arm_cortex_m.kernels``, by the name ``OTHERS``. A form of which no
+    step takes more than a few ticks of the clock is one of these."""
     rows: dict[str, list[Step]] = {}
     for step in steps:
         rows.setdefault(step.form, []).append(step)
         if not step.form.startswith("tosa_") and step.form != SEVERAL:
             rows.setdefault(OTHERS, []).append(step)
-    return {form: _least_squares(each) for form, each in sorted(rows.items())}
+    told = {form: each for form, each in rows.items() if max(step.instructions for step in each) > _FEW * _TICK}
+    return {form: _least_squares(each) for form, each in sorted(told.items())}
 
 
 def _least_squares(steps: Sequence[Step]) -> list[float]:
