@@ -99,7 +99,10 @@ STEPS = (
     ),
     Step(
         "ethosu_peers",
-        ["ethosu_peers --networks {each} --again --litert {litert}"],
+        [
+            "ethosu_peers --networks {each} --again --litert {litert}",
+            "ethosu_peers --networks bc_resnet espcn --again",
+        ],
         "benchmarks.ethosu_peers:CNNS",
         needs=["litert"],
     ),
