@@ -18,20 +18,15 @@ from typing import Any
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.testing.harness import Execution, exported
-from benchmarks.registry import NETWORKS, network
-from benchmarks.results import Measurement, Run, add_results_option, run_and_record
+from benchmarks.registry import network, parser_of
+from benchmarks.results import Measurement, Run, run_and_record
 
 DEFAULT = ("mobilenet_v2", "resnet18", "bert_tiny_states", "deit_tiny")
 SCHEMES = ("int8", "int16")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", choices=sorted(NETWORKS), default=DEFAULT)
-    parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=SCHEMES)
-    parser.add_argument("--targets", nargs="+", choices=ACCELERATORS, default=list(ACCELERATORS))
-    add_results_option(parser, "ethosu_networks")
-    options = parser.parse_args()
+    options = parser_of("ethosu_networks", __doc__, DEFAULT, schemes=SCHEMES, targets=list(ACCELERATORS)).parse_args()
     return run_and_record(options.results, _measured(options), lambda m: m.metrics.get("error", ""))
 
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from arm_ethosu.accelerators import ACCELERATORS
 from benchmarks.networks_of_users import REG
 from benchmarks.processes import run_case
-from benchmarks.registry import NETWORKS
-from benchmarks.results import Measurement, Run, add_results_option, read, run_and_record
+from benchmarks.registry import NETWORKS, parser_of
+from benchmarks.results import Measurement, Run, read, run_and_record
 
 #: Plain CNNs, the smallest ones first: the four of MLPerf Tiny, and others.
 CNNS = (
@@ -32,13 +32,9 @@ SIDES = ("ours", "rival", "litert", "deep")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", choices=sorted(NETWORKS | REG), default=CNNS)
-    parser.add_argument("--targets", nargs="+", choices=ACCELERATORS, default=list(ACCELERATORS))
-    parser.add_argument("--sides", nargs="+", choices=SIDES, default=SIDES)
+    parser = parser_of("ethosu_peers", __doc__, CNNS, NETWORKS | REG, targets=list(ACCELERATORS), sides=SIDES)
     parser.add_argument("--litert", default=sys.executable, metavar="PYTHON", help="with litert-torch")
     parser.add_argument("--again", action="store_true", help="measure also what the results have")
-    add_results_option(parser, "ethosu_peers")
     options = parser.parse_args()
     return run_and_record(options.results, _measured(options), lambda m: m.metrics.get("error", ""))
 

@@ -25,8 +25,8 @@ import numpy as np
 import torch
 from torch.export import ExportedProgram
 
-from benchmarks.registry import NETWORKS, network
-from benchmarks.results import Measurement, Run, add_results_option, run_and_record
+from benchmarks.registry import network, parser_of
+from benchmarks.results import Measurement, Run, run_and_record
 
 SIDES = ("pytorch", "onnx", "qdq", "qoperator")
 CHOSEN = ("digits", "ds_cnn", "resnet8", "mobilenet_v1_025")
@@ -37,11 +37,8 @@ Samples = Sequence[Inputs]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", choices=sorted(NETWORKS), metavar="NETWORK", default=CHOSEN)
+    parser = parser_of("onnx_networks", __doc__, CHOSEN, sides=SIDES)
     parser.add_argument("--targets", nargs="+", default=TARGETS)
-    parser.add_argument("--sides", nargs="+", choices=SIDES, default=SIDES)
-    add_results_option(parser, "onnx_networks")
     options = parser.parse_args()
     return run_and_record(options.results, _measured(options), lambda m: m.metrics.get("error", ""))
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import sys
+from collections.abc import Iterable, Sequence
 
-from benchmarks.results import ROOT
+from benchmarks.results import ROOT, add_results_option
 
 sys.path.append(str(ROOT / "tests"))
 
 from models import MODELS, ZOO, Network, mobilenet_stack
 
-__all__ = ["NETWORKS", "TESTS", "ZOO", "Network", "network"]
+__all__ = ["NETWORKS", "TESTS", "ZOO", "Network", "network", "parser_of"]
 
 NETWORKS = MODELS | ZOO
 #: The name of the registry that ``tests/models`` is.
@@ -45,3 +47,19 @@ def network(name: str, registry: str = TESTS) -> Network:
     if registry != TESTS and hasattr(module, "bn_warm"):
         module.bn_warm(*made)
     return made
+
+
+def parser_of(
+    benchmark: str,
+    description: str | None,
+    networks: Sequence[str],
+    among: Iterable[str] = NETWORKS,
+    **lists: Sequence[str],
+) -> argparse.ArgumentParser:
+    """The arguments of a benchmark of networks: which of them, its results, and lists by name, all if none is given."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--networks", nargs="+", choices=sorted(among), metavar="NETWORK", default=networks)
+    for name, choices in lists.items():
+        parser.add_argument(f"--{name}", nargs="+", choices=choices, default=list(choices))
+    add_results_option(parser, benchmark)
+    return parser

@@ -6,10 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import arm_vgf
 from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_vgf import VgfCompileSpec
 from arm_vgf.target import make_target
@@ -65,6 +69,21 @@ def test_artifacts_are_left_where_asked(tmp_path: Path, monkeypatch: pytest.Monk
     assert compile_ is not None
     assert compile_(b"tosa", {"artifacts": str(tmp_path)}) == b"VGF1 of tosa"
     assert (tmp_path / "vgf.vgf").read_bytes() == b"VGF1 of tosa"
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_weights_of_4_bits_make_no_smaller_file_and_that_is_said(small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arm_vgf.compile_spec.convert", lambda tosa, flags: b"VGF1")
+    graph, kind = Graph(), DType.INT4 if small else DType.INT8
+    image, weight = graph.input("x", (1, 4, 4, 2), DType.INT8), graph.constant(np.ones((2, 1, 1, 2), np.int8), kind)
+    bias, zero = graph.constant(np.zeros(2, np.int32), DType.INT32), graph.constant(np.zeros(1, np.int8), DType.INT8)
+    attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1), "acc_type": DType.INT32}
+    conv = graph.append("CONV2D", [image, weight, bias, zero, graph.constant(np.zeros(1, np.int8), kind)], attrs)
+    graph.outputs = [conv.output]
+    target = VgfCompileSpec().target()
+    assert target.compiler.compile_in_detail is not None
+    notes = target.compiler.compile_in_detail(serialize(graph, target.tosa_spec), {}).notes
+    assert any(note.startswith("weights of 4 bits have 8") for note in notes) is small
 
 
 @pytest.mark.parametrize("name", arm_vgf.__all__)

@@ -206,3 +206,14 @@ def test_a_quantized_layer_may_have_a_real_result(tmp_path: Path) -> None:
     proto = model(*nodes, inputs={"x": (1, 2)}, constants=constants, domains=["com.microsoft"])
     (tmp_path / "t.onnx").write_bytes(proto.SerializeToString())
     assert load_model(tmp_path / "t.onnx").module()(torch.tensor([[1.0, 2.5]]))[0].tolist() == [[0.5 - 1.875 + 1]]
+
+
+def test_weights_of_4_bits_are_said_to_have_them(tmp_path: Path) -> None:
+    proto = model(
+        Dequantize(["w", "s"], ["v"]), N("MatMul", ["x", "v"], ["y"]), inputs={"x": (1, 2)}, constants={"s": 0.25}
+    )
+    proto.graph.initializer.append(_of("w", INT4, [[1], [-8]]))
+    (tmp_path / "t.onnx").write_bytes(proto.SerializeToString())
+    nodes = load_model(tmp_path / "t.onnx").graph.nodes
+    (call,) = (node for node in nodes if "dequantize" in node.name)
+    assert call.args[3:5] == (-8, 7)

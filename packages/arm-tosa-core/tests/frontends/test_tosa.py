@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from arm_tosa_core import TosaCompileSpec, UsageError, load_model, lower
 from arm_tosa_core.accuracy.random_inputs import random_inputs
+from arm_tosa_core.cli.quantize import hint
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.frontends.tosa.reals import _OPERATORS
 from arm_tosa_core.lowering.exported_program import is_quantized
@@ -26,6 +27,7 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 
 INT = TosaCompileSpec("TOSA-1.0+INT+int16+int4")
 FP = TosaSpecification.create_from_string("TOSA-1.0+FP")
+FFT = TosaSpecification.create_from_string("TOSA-1.0+FP+INT+fft")
 rand = torch.rand
 
 
@@ -165,3 +167,15 @@ def test_types_that_pytorch_lacks_are_refused_at_the_ends(tmp_path: Path) -> Non
         UsageError, match=r"net.tosa: the tensor 'small' is of INT4, which PyTorch lacks. `compile` takes"
     ):
         load_model(file)
+
+
+def test_operators_that_no_target_takes_are_refused_and_no_scheme_is_advised(tmp_path: Path) -> None:
+    moved = Graph()
+    moved.outputs = [moved.append("REVERSE", [moved.input("x", (1, 2, 3), DType.INT8)], {"axis": 1}).output]
+    (file := tmp_path / "net.tosa").write_bytes(serialize(moved, INT.tosa_spec))
+    assert not hint(load_model(file), INT, None)
+    reals = moved.input("y", (1, 2, 4), DType.FP32)
+    moved.outputs += moved.append("RFFT2D", [reals], {"local_bound": False}).outputs
+    file.write_bytes(serialize(moved, FFT))
+    with pytest.raises(UsageError, match=r"arm_tosa.RFFT2D.default cannot run on the CPU: no runtime .*\n.*net.tosa:2"):
+        lower(load_model(file), INT, cache=False)

@@ -56,6 +56,22 @@ def _names(ops: list[Op]) -> list[str]:
     return [op.name for op in ops]
 
 
+@pytest.mark.parametrize(
+    ("range_", "least", "dtype"),
+    [((-8, 7), -7, DType.INT4), ((-8, 7), -8, DType.INT8), ((-7, 7), -7, DType.INT4), ((-128, 127), -7, DType.INT8)],
+)
+def test_weights_of_4_bits_have_4_bits_unless_one_is_8_below_zero(
+    range_: tuple[int, int], least: int, dtype: DType
+) -> None:
+    b = Builder(Graph(), TosaSpecification.create_from_string("TOSA-1.0+INT+int4"))
+    weights = torch.full((2, 1, 1, 4), least, dtype=torch.int8)
+    kernel = b.const(weights, QParams((0.25,), 0, *range_))
+    image = _input(b, (1, 5, 5, 4), INT8)
+    b.conv("CONV2D", image, kernel, None, stride=(1, 1), pad=(0, 0, 0, 0), dilation=(1, 1))
+    (op,) = (op for op in b.graph.ops if op.name == "CONV2D")
+    assert op.inputs[1].dtype is op.inputs[4].dtype is dtype
+
+
 class _Between(nn.Module):
     """Something between two convolutions, which want their images NHWC."""
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.plugin.target import Compiled, Compiler, Host, Preferences, Reporting, Span, Step, Target
 from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.loader import load
 
 from .choices import rewrites_for
 from .constraints import checks_for
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
     from arm_tosa_core.tosa.specification import TosaSpecification
 
     from .nx_databases import NxEstimate
+
+#: What is said of weights of 4 bits.
+_NO_SMALLER = "weights of 4 bits have 8 in the .vgf: the model converter writes them so. Its size is that of int8"
 
 
 def vgf_target(
@@ -50,7 +56,9 @@ def vgf_target(
 
     def compile_in_detail(tosa: bytes, options: Mapping[str, str]) -> Compiled:
         vgf = compile(tosa, options)
-        return in_detail(vgf, tosa, estimated(vgf) if find_program() is not None else None)
+        made = in_detail(vgf, tosa, estimated(vgf) if find_program() is not None else None)
+        small = any(tensor.dtype is DType.INT4 for op in load(tosa).ops for tensor in op.inputs)
+        return replace(made, notes=[*made.notes, _NO_SMALLER]) if small else made
 
     def estimate(tosa: bytes) -> Mapping[str, float]:
         return estimated(compile(tosa, {})).figures

@@ -83,9 +83,9 @@ def hint(program: ExportedProgram, spec: ArmCompileSpec, quantization: str | Non
     Args:
         program: after quantization, if one was asked for.
     """
-    from ..lowering.exported_program import is_quantized  # late: it loads PyTorch
+    from ..lowering.exported_program import has_reals, is_quantized  # late: it loads PyTorch
 
-    if spec.tosa_spec.support_float() or is_quantized(program):
+    if spec.tosa_spec.support_float() or is_quantized(program) or not has_reals(program):
         return ""
     if quantization:
         return "No operator of the model is one that quantization has a rule for"

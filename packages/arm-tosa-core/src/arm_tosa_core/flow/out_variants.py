@@ -12,6 +12,7 @@ from ..compat.executorch import has_out_variant, is_written
 from ..exir.report import Report, Row
 from ..lowering.exported_program import source_line
 from ..lowering.operator_names import canonical
+from ..lowering.tosa_operators import NAMESPACE
 
 
 def without_out_variant(edge: EdgeProgramManager, report: Report) -> str | None:
@@ -20,7 +21,8 @@ def without_out_variant(edge: EdgeProgramManager, report: Report) -> str | None:
     Args:
         report: what became of the operators of the program that ``edge`` was made of.
     """
-    return _said(edge, report, is_written, _NOT_WRITTEN) or _said(edge, report, has_out_variant, _NO_VARIANT)
+    tosa = _said(edge, report, lambda target: not canonical(target).startswith(f"{NAMESPACE}."), _OF_TOSA)
+    return tosa or _said(edge, report, is_written, _NOT_WRITTEN) or _said(edge, report, has_out_variant, _NO_VARIANT)
 
 
 #: Why ExecuTorch does not run some operators, and what to do.
@@ -33,6 +35,12 @@ _NO_VARIANT = (
     "ExecuTorch needs an out variant, and there is none",
     "Have the target take it (above is why it does not), or declare the variant that writes its result to an "
     'argument `out`: torch.library.define("NAMESPACE::OPERATOR.out", ...), with a kernel of that name on the device',
+)
+
+_OF_TOSA = (
+    "no runtime has kernels of TOSA's operators, whatever --allow-missing-kernels says",
+    "Have the target take it (above is why it does not): change it in the model that the .tosa was made from, or take "
+    "another target",
 )
 
 

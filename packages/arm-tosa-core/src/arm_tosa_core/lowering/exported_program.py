@@ -179,6 +179,13 @@ def is_quantized(program: ExportedProgram) -> bool:
     return bool(names & {*QUANTIZE, *DEQUANTIZE, _RESCALE})
 
 
+def has_reals(program: ExportedProgram) -> bool:
+    """Whether an operator or input of a program is of floats."""
+    values = (node.meta.get("val") for node in program.graph.nodes if node.op != "output")
+    flat = (one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,)))
+    return any(isinstance(one, torch.Tensor) and one.dtype.is_floating_point for one in flat)
+
+
 def is_int64_cast(node: torch.fx.Node) -> bool:
     """A cast between int64 and int32, as ``edges.narrow_int64`` places them where delegates begin and end."""
     if node.op != "call_function" or not is_cast(node.target) or not node.all_input_nodes:  # none: a cast of a number

@@ -11,8 +11,9 @@ from ...support.errors import Rejected
 #: Attributes that the weights say too, or that matter in training only.
 _SAID_ELSEWHERE = frozenset({"kernel_shape", "momentum", "storage_order", "saturate", "stash_type"})
 #: Notes of the reader, whose names no attribute of a file has: the step of the integers that an operator of a quantized
-#: file reads, and the zero point of a quantize or dequantize operator that has none.
-STEP, ZERO = " step", " zero"
+#: file reads, the zero point of a quantize or dequantize operator that has none, and the bits of the integers that a
+#: dequantize operator reads.
+STEP, ZERO, BITS = " step", " zero", " bits"
 
 
 class Attributes(Mapping[str, Any]):
@@ -55,7 +56,7 @@ class Attributes(Mapping[str, Any]):
             Rejected: an attribute has another value, which the row does not know.
         """
         for name, value in self._given.items():
-            if name not in self._read | _SAID_ELSEWHERE | {STEP, ZERO} and value != self._defaults.get(name):
+            if name not in self._read | _SAID_ELSEWHERE | {STEP, ZERO, BITS} and value != self._defaults.get(name):
                 raise Rejected(f"its attribute {name} = {value!r:.60} is not read")
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ...support.errors import Rejected
 from ..file_graph import FileNode
-from .attributes import ZERO, Attributes
+from .attributes import BITS, ZERO, Attributes
 
 #: Added to an integer of UINT16.
 SHIFT = -32768
@@ -63,9 +63,10 @@ class WiderTypes:
                 "dequantize it first",
             )
         self._types.update({name: made for name in node.outputs if made and name})
-        shifted = (made if node.kind in _QUANTIZE else first if node.kind in _DEQUANTIZE else "") == "UINT16"
-        if shifted and isinstance(node.attributes, Attributes):
-            return replace(node, attributes=node.attributes.noting(ZERO, SHIFT))
+        integers = made if node.kind in _QUANTIZE else first if node.kind in _DEQUANTIZE else ""
+        noted = {"UINT16": (ZERO, SHIFT), "INT4": (BITS, 4)}.get(integers)
+        if noted and isinstance(node.attributes, Attributes):
+            return replace(node, attributes=node.attributes.noting(*noted))
         return node
 
     def require_none(self, names: Iterable[str]) -> None:

@@ -125,11 +125,16 @@ class Convolutions(DynamicQuantization):
         return self.quantize(weight, quant, torch.int8)
 
     def _kernel(self, weight: Value, x: DType) -> Tensor:
-        """The weight as TOSA has it: constants of 4 bits in half the bytes, where the specification does."""
+        """The weight as TOSA has it: constants of 4 bits in half the bytes, where the specification does.
+
+        TOSA's have no -8: weights with one have 8 bits.
+        """
         kernel, quant = self.tensor(weight), weight.quant
         assert quant is not None
-        small = quant.qmin >= -7 and quant.qmax <= 7 and quant.zero_point == 0
+        small = quant.qmin >= -8 and quant.qmax <= 7 and quant.zero_point == 0
         if not (small and kernel.is_constant and x == DType.INT8 and self.spec.support_extension("int4")):
+            return kernel
+        if quant.qmin < -7 and (weight.const is None or bool((weight.const < -7).any())):
             return kernel
         return self.changed(kernel, kernel.shape, DType.INT4)
 

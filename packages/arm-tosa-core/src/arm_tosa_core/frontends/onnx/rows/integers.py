@@ -13,7 +13,7 @@ from ....compat.torch import register_quantized_decomposed
 from ....support.errors import Rejected
 from ...file_graph import FileNode
 from ...file_model import Expansion
-from ..attributes import ZERO, Attributes
+from ..attributes import BITS, ZERO, Attributes
 from ..reader import torch_type
 from .table import ROWS, axis_of, known, require
 from .windows import convolution
@@ -27,7 +27,8 @@ _QUANTIZED = ("channels_last", "opset")
 
 def _bounds(node: FileNode, dtype: torch.dtype) -> dict[str, Any]:
     info = torch.iinfo(dtype)
-    return {"low": info.min, "high": info.max, "dtype": dtype}
+    low, high = (-8, 7) if node.get(BITS) == 4 else (info.min, info.max)
+    return {"low": low, "high": high, "dtype": dtype}
 
 
 def _scaled(node: FileNode, x: Tensor, scale: Tensor, zero: Tensor | None, bounds: Mapping[str, Any]) -> Expansion:
