@@ -15,7 +15,7 @@ from ..exir.compile_spec import ArmCompileSpec, TosaCompileSpec
 from ..exir.report import Report
 from ..exir.target_options import compile_spec_for
 from ..plugin.entry_points import target as target_named
-from ..support.arguments import require_callable, require_kind, require_program
+from ..support.arguments import brief, require_callable, require_kind, require_program
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, UsageError
 from ..support.garbage import without_collection
@@ -201,7 +201,7 @@ def _specs_first(
     if not isinstance(remainder, Sequence) or any(
         isinstance(one, type) or not (isinstance(one, ArmCompileSpec) or callable(one)) for one in remainder
     ):
-        raise UsageError(f"remainder is a list of compile specs and ExecuTorch partitioners, not {remainder!r}")
+        raise UsageError(f"remainder is a list of compile specs and ExecuTorch partitioners, not {brief(remainder)}")
     specs = list(itertools.takewhile(lambda one: isinstance(one, ArmCompileSpec), remainder))
     partitioners = [one for one in remainder if one not in specs]
     if any(isinstance(one, ArmCompileSpec) for one in partitioners):

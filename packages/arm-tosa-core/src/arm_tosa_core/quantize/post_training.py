@@ -17,7 +17,7 @@ from ..aten.functionalize import without_transforms
 from ..aten.written_state import with_own_inputs
 from ..lowering.exported_program import QUANTIZE
 from ..lowering.operator_names import canonical
-from ..support.arguments import require_callable, require_kind, require_program
+from ..support.arguments import brief, require_callable, require_kind, require_program
 from ..support.errors import UsageError
 from ..support.library_messages import without_torch_warnings
 from .all_zeros import warn_of_all_zeros
@@ -94,7 +94,7 @@ def quantize_program(
     _require_float(program)
     if not isinstance(quantizer, TOSAQuantizer):
         raise UsageError(
-            f"quantize_program takes a quantizer with a scheme, not {quantizer!r}: for a target by its name, "
+            f"quantize_program takes a quantizer with a scheme, not {brief(quantizer)}: for a target by its name, "
             "TOSAQuantizer(compile_spec).set_global(get_symmetric_quantization_config()), where compile_spec is for "
             'example EthosUCompileSpec("ethos-u55-128") or VgfCompileSpec()'
         )
@@ -106,9 +106,9 @@ def quantize_program(
     switches = Corrections() if corrections is None else corrections
     require_kind(switches, Corrections, "corrections")
     if not isinstance(samples, Iterable):
-        raise UsageError(f"samples are calls of the model, such as [inputs], not {samples!r}")
+        raise UsageError(f"samples are calls of the model, such as [inputs], not {brief(samples)}")
     if states is not None and not isinstance(states, Mapping):
-        raise UsageError(f"states is a dictionary from the names of inputs to outputs, not {states!r}")
+        raise UsageError(f"states is a dictionary from the names of inputs to outputs, not {brief(states)}")
     require_callable(progress, "progress")
     carried = find_states(program) if states is None else resolve_states(program, states)
     quantizer = copy.copy(quantizer).set_states(carried)

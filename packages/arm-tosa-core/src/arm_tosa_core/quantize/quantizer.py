@@ -17,6 +17,7 @@ from ..exir.compile_spec import ArmCompileSpec
 from ..lowering.exported_program import source_line
 from ..lowering.node_facts import UNDECIDED, facts, note
 from ..lowering.rule_set import RuleSet
+from ..support.arguments import brief
 from ..support.errors import UsageError
 from ..support.executorch_names import OneQuantizer
 from ..tosa.specification import TosaSpecification
@@ -64,7 +65,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     ) -> None:
         super().__init__()
         if wide not in get_args(Wide):
-            raise UsageError(f"wide is one of {', '.join(get_args(Wide))}, not {wide!r}")
+            raise UsageError(f"wide is one of {', '.join(get_args(Wide))}, not {brief(wide)}")
         self.wide = wide
         given = compile_spec_or_tosa_spec
         self.compile_spec = given if isinstance(given, ArmCompileSpec) else None

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import reprlib
+
 from .errors import UsageError
+
+
+def brief(value: object) -> str:
+    """A caller's value as an error shows it: long texts, lists and tensors are cut."""
+    return reprlib.repr(value)
 
 
 def require_program(value: object, function: str) -> None:
@@ -35,7 +42,7 @@ def require_kind(value: object, kind: type, argument: str) -> None:
     """
     if not isinstance(value, kind):
         takes = "True or False" if kind is bool else f"{kind.__name__}(...)"
-        raise UsageError(f"{argument} takes {takes}, not {value!r}")
+        raise UsageError(f"{argument} takes {takes}, not {brief(value)}")
 
 
 def require_callable(value: object, argument: str) -> None:
@@ -45,4 +52,4 @@ def require_callable(value: object, argument: str) -> None:
         UsageError: names the argument.
     """
     if not callable(value):
-        raise UsageError(f"{argument} takes a function, not {value!r}")
+        raise UsageError(f"{argument} takes a function, not {brief(value)}")

@@ -95,7 +95,7 @@ def _parameters(dequantize: Node) -> tuple[torch.Tensor, int, int]:
     return scales, low, high
 
 
-_BLOCK = 128
+_BLOCK = 32
 #: Of the mean variance, what is added to each.
 _DAMPING = 0.01
 _SMALLEST = 1e-30
@@ -142,16 +142,19 @@ class Feedback:
         Args:
             steps: [groups, channels].
         """
-        left, rounded = weights.clone(), torch.zeros_like(weights)
-        factor, count = self.factor, weights.shape[2]
+        # Channels are the last axis here: what is read and written together then lies together.
+        left, steps, factor = weights.mT.contiguous(), steps[:, None], self.factor
+        rounded, count = torch.empty_like(left), left.shape[1]
         for first in range(0, count, _BLOCK):
             last = min(first + _BLOCK, count)
-            errors = torch.zeros_like(weights[..., first:last])
-            for j in range(first, last):
-                wanted = left[..., j] / steps
-                rounded[..., j] = chosen = wanted.round().clamp(low, high)
-                error = (wanted - chosen) * steps / factor[:, j, j, None]
-                errors[..., j - first] = error
-                left[..., j + 1 : last] -= error[..., None] * factor[:, None, j, j + 1 : last]
-            left[..., last:] -= errors @ factor[:, first:last, last:]
-        return rounded
+            block = left[:, first:last]
+            errors = torch.empty_like(block)
+            for j in range(last - first):
+                row = factor[:, first + j, first:last, None]
+                wanted = block[:, j, None] / steps
+                chosen = torch.clamp(wanted.round(), low, high)
+                rounded[:, first + j, None] = chosen
+                errors[:, j, None] = error = (wanted - chosen) * steps / row[:, j, None]
+                block[:, j + 1 :].baddbmm_(row[:, j + 1 :], error, alpha=-1)
+            left[:, last:].baddbmm_(factor[:, first:last, last:].mT, errors, alpha=-1)
+        return rounded.mT

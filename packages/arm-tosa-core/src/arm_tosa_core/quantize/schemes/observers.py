@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ...compat.torchao import RangeObserver
-from ...lowering.values import unbounded
+from ...lowering.values import least_unbounded, unbounded
 from ...support.errors import UsageError
 from .factors import Factors
 
@@ -140,30 +140,38 @@ class MaskedHistogramObserver(RangeObserver):
         """
         if not x.numel():
             return x
-        if torch.isnan(x).any():
+        numbers = x.detach() if self._row is None else self._row.bounded(x.detach())
+        low, high = map(float, numbers.aminmax())
+        if math.isnan(low):
             raise UsageError(
                 f"calibration: {int(torch.isnan(x).sum())} of the {x.numel()} numbers of a tensor of shape "
                 f"{list(x.shape)} are NaN: look for NaN in the calibration data, and for what makes it in the model"
             )
-        numbers = x.detach() if self._row is None else self._row.bounded(x.detach())
-        seen = without_masks(numbers, self._far)
-        masked = unbounded(numbers, self._far)
-        self.saturates = self.saturates or bool(masked.any())
-        self._others = self._others or not bool(masked.all())
-        if self._reach > MARGIN:
-            others = numbers[~masked]
-            self._masks |= set(numbers[masked].sign().tolist())
-            far = _FROM_ZEROS if not others.any() else _FROM_ONES if ((others == 0) | (others == 1)).all() else MARGIN
-            self._reach = min(self._reach, far)
-        self._zeros += int((seen == 0).sum())
+        seen, reach = numbers, max(-low, high)
+        if reach >= least_unbounded(self._far):
+            masked = unbounded(numbers, self._far)
+            self._see_masks(numbers[masked], numbers[~masked])
+            seen = without_masks(numbers, self._far)
+            reach = float(seen.abs().max())
+        else:
+            self._see_masks(numbers.new_empty(0), numbers)
+        self._zeros += seen.numel() - int(seen.count_nonzero())
         self._count += seen.numel()
-        reach = float(seen.abs().max())
         sample = (reach, int((seen > reach / 4).sum()))
         self._samples[sample] = min(_independent(seen), self._samples.get(sample, math.inf))
         if self._factors is not None:
             self._factors.add(seen)
         super().forward(seen)
         return x
+
+    def _see_masks(self, masks: torch.Tensor, others: torch.Tensor) -> None:
+        """Takes the numbers that mean "infinite", and the others."""
+        self.saturates = self.saturates or masks.numel() > 0
+        self._others = self._others or others.numel() > 0
+        if self._reach > MARGIN:
+            self._masks |= set(masks.sign().tolist())
+            far = _FROM_ZEROS if not others.any() else _FROM_ONES if ((others == 0) | (others == 1)).all() else MARGIN
+            self._reach = min(self._reach, far)
 
     @property
     def zeros(self) -> int:
@@ -250,6 +258,8 @@ def _independent(x: torch.Tensor) -> float:
         return float(x.numel())
     size = 1.0
     for axis, length in enumerate(x.shape):
+        if length == 1:
+            continue
         common = length * float(x.float().mean(axis).square().sum()) / squares
         size *= 1 + (length - 1) * max(0.0, 1 - common)
     return size
