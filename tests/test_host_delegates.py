@@ -12,7 +12,8 @@ import torch
 from arm_tosa_core import lower
 from arm_tosa_core.cli.run_pte import run_pte
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec, TargetCompileSpec
-from arm_tosa_core.exir.pte import delegates
+from arm_tosa_core.exir.pte import delegates, read
+from arm_tosa_core.exir.pte_runtime import load_method, load_program
 from arm_tosa_core.flow.whole_program import differences
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.harness import exported
@@ -51,6 +52,15 @@ def test_a_program_runs_by_what_its_target_has(target: str, batch: int, tmp_path
     results, _ = run_pte(tmp_path / "apart.pte", [x.numpy() for x in inputs])
     for result, wanted in zip(results, program.module()(*inputs), strict=True):
         np.testing.assert_allclose(result, wanted.numpy(), atol=0.02)
+
+
+def test_programs_of_one_target_run_in_one_process() -> None:
+    spec = spec_of("cortex-m33")
+    for size in (4, 7):
+        program = exported(torch.nn.Linear(size, 3), (torch.randn(2, size),), spec, "int8")
+        loaded = load_program(read(lower(program, spec).buffer), "linear")
+        (result,) = load_method(loaded, "forward", "linear").execute(program.example_inputs[0])
+        torch.testing.assert_close(result, program.module()(*program.example_inputs[0]), atol=0.02, rtol=0)
 
 
 def test_a_run_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,21 +14,28 @@ from ..tosa.dtypes import numpy_dtype
 from ..tosa.loader import load
 from .pte import Delegate, Pte, target_of
 
+#: By the names of the delegates that this process has registered: the targets of the payloads of all programs so far.
+_runners: dict[str, dict[bytes, Target]] = {}
+
 
 def register(pte: Pte, missing: Collection[str]) -> None:
     """Registers the delegates of these names that the targets of a program can stand for in this process.
 
-    The target's ``Host.run`` computes a delegate whose payload is its TOSA graph. Other names are left as they are.
+    A delegate that is registered already learns the payloads of this program. The target's ``Host.run`` computes a
+    delegate whose payload is its TOSA graph. Other names are left as they are.
 
     Raises:
         UsageError: the runtime that is installed is of an earlier version.
     """
-    for backend_id in missing:
+    for backend_id in sorted({*missing, *_runners}):
         delegates = [delegate for delegate in pte.delegates if delegate.backend_id == backend_id]
         targets = [_runner(delegate) for delegate in delegates]
         runners = {delegate.payload: target for delegate, target in zip(delegates, targets, strict=True) if target}
-        if None not in targets:
-            _register(backend_id, runners)
+        if None in targets:
+            continue
+        if backend_id not in _runners:
+            _register(backend_id)
+        _runners[backend_id].update(runners)
 
 
 def _runner(delegate: Delegate) -> Target | None:
@@ -41,9 +48,9 @@ def _runner(delegate: Delegate) -> Target | None:
     return target if target.host.run is not None else None
 
 
-def _register(backend_id: str, runners: dict[bytes, Target]) -> None:
+def _register(backend_id: str) -> None:
     def run(payload: bytes, buffers: Sequence[memoryview]) -> None:
-        graph, host_run = load(payload), runners[payload].host.run
+        graph, host_run = load(payload), _runners[backend_id][payload].host.run
         assert host_run is not None, "only such targets are among them"
         arrays = [
             np.frombuffer(buffer, numpy_dtype(tensor.dtype)).reshape(tensor.shape)
@@ -58,3 +65,4 @@ def _register(backend_id: str, runners: dict[bytes, Target]) -> None:
     except (ImportError, OSError) as error:
         raise UsageError(f"running {backend_id} needs a newer runtime ({error}): {remedy(again=True)}") from error
     host.register(backend_id, run)
+    _runners[backend_id] = {}
