@@ -76,9 +76,13 @@ class QParams:
 
     @property
     def scalar(self) -> float:
-        """The scale, where there is one for the whole tensor."""
-        (scale,) = self.scale
-        return scale
+        """The scale, where there is one for the whole tensor.
+
+        Raises:
+            Rejected: there are several.
+        """
+        require(len(self.scale) == 1, "needs one scale, and has one per channel", "quantize with one for the tensor")
+        return self.scale[0]
 
     @property
     def bits(self) -> int:

@@ -26,7 +26,13 @@ class Convolutions(DynamicQuantization):
 
     def conv(self, name: str, x: Value, weight: Value, bias: Value | None, **attrs: Any) -> Value:
         x = self.apply_clamp(x)
-        if x.quant is None or weight.quant is None:
+        crossed = weight.quant is not None and not _by_channel(name, weight.quant)
+        require(
+            not crossed or self.spec.support_float(),
+            "has weights with scales along an axis that is not that of its output channels",
+            "quantize them with a scale for each output channel, or with one for all",
+        )
+        if x.quant is None or weight.quant is None or crossed:
             x, weight = self.real(x), self.real(weight)
             tensors = [self.tensor(x), self.tensor(weight)]
             channels = self._channels(name, weight)
@@ -163,6 +169,11 @@ class Convolutions(DynamicQuantization):
 def _sum_type(dtype: torch.dtype) -> torch.dtype:
     """The type of sums of real products: of float8, float16."""
     return torch.float16 if dtype in (torch.float8_e4m3fn, torch.float8_e5m2) else dtype
+
+
+def _by_channel(name: str, quant: QParams) -> bool:
+    """Whether weights have one scale for all, or one for each output channel."""
+    return len(quant.scale) == 1 or quant.axis == (2 if name == "DEPTHWISE_CONV2D" else 0)
 
 
 def _reach(quant: QParams) -> int:

@@ -162,20 +162,27 @@ class DataMovement(Quantization, Casts):
         x = self.apply_clamp(x)
         tensor = self.tensor(x, x.axes)
         flat = [n for pair in _to_memory(x, padding) for n in pair]
-        if x.quant is not None:
-            self.require_steps(torch.tensor(number), x.quant)
-            number = int(x.quant.quantize(torch.tensor(number)))
+        quant = x.quant
+        if quant is not None and quant.axis is not None:
+            require(number == 0, f"pads numbers that have a scale per channel with {number:g}")
+            before, after = padding[quant.axis]
+            quant = replace(quant, scale=(1.0,) * before + quant.scale + (1.0,) * after)
+        elif quant is not None:
+            self.require_steps(torch.tensor(number), quant)
+            number = int(quant.quantize(torch.tensor(number)))
         fill = number if tensor.dtype.is_float else int(number)
         if not (tensor.dtype.is_float or tensor.dtype is DType.BOOL):
             ends = np.iinfo(numpy_dtype(tensor.dtype))
             require(ends.min <= fill <= ends.max, f"pads with {fill}, which {tensor.dtype} does not hold")
         constant = self.graph.constant(np.array([fill], numpy_dtype(tensor.dtype)), tensor.dtype)
         out = self.emit("PAD", [tensor, self.graph.shape(flat), constant])
-        return self.value(out, x.dtype, x.axes, x.quant)
+        return self.value(out, x.dtype, x.axes, quant)
 
     def TILE(self, x: Value, repeats: Sequence[int]) -> Value:
         if all(n == 1 for n in repeats):
             return x
+        if x.quant is not None and x.quant.axis is not None:
+            x = x.replace(quant=replace(x.quant, scale=x.quant.scale * repeats[x.quant.axis]))
         if x.const is not None:
             return x.replace(
                 shape=tuple(n * r for n, r in zip(x.shape, repeats, strict=True)), const=x.const.repeat(*repeats)
@@ -198,8 +205,9 @@ class DataMovement(Quantization, Casts):
 
     def REVERSE(self, x: Value, axis: int) -> Value:
         """REVERSE; if the target reverses no last axis, with another axis last."""
+        if x.quant is not None and x.quant.axis == axis:
+            x = x.replace(quant=replace(x.quant, scale=x.quant.scale[::-1]))
         if x.const is not None:
-            require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
             return x.replace(const=x.const.flip(axis))
         try:
             return x.replace(tensor=self.emit("REVERSE", [self.tensor(x, x.axes)], axis=x.axes[axis]), const=None)
@@ -217,6 +225,7 @@ class DataMovement(Quantization, Casts):
     def GATHER(self, values: Value, indices: Value) -> Value:
         if values.dtype == torch.bool:
             return self.logical(self.GATHER(self.stored(values), indices))
+        self.require_one_scale(values, 1)
         if values.const is not None and indices.const is not None:
             lanes = torch.arange(values.shape[0])[:, None]
             picked = values.const[lanes, indices.const.long()]

@@ -18,6 +18,7 @@ class ImageOperators(Quantization):
         if _is_point(kernel, stride, pad):
             return x
         x = self.apply_clamp(x)
+        self.require_one_scale(x, 1, 2)
         out = self.emit("MAX_POOL2D", [self.tensor(x)], kernel=tuple(kernel), stride=tuple(stride), pad=tuple(pad))
         return self.value(out, x.dtype, quant=x.quant)
 
@@ -25,6 +26,7 @@ class ImageOperators(Quantization):
         if _is_point(kernel, stride, pad):
             return x
         x = self.apply_clamp(x)
+        self.require_one_scale(x, 1, 2)
         if self.exact_only and x.quant is not None:
             raise Inexact(averages=True)
         require(x.quant is None or x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
@@ -35,6 +37,7 @@ class ImageOperators(Quantization):
 
     def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
         x = self.apply_clamp(x)
+        self.require_one_scale(x, 1, 2)
         quant = x.quant
         if self.exact_only and quant is not None and mode == "BILINEAR":
             raise Inexact(averages=True)

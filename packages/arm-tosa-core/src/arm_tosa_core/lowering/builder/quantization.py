@@ -51,6 +51,14 @@ class Quantization(Rescaling):
             return self.const(quant.quantize(real).to(dtype), quant)
         if value.quant is not None and value.quant.run_time is not None:
             value = self.real(value)
+        if quant.axis is not None:
+            known = value.quant is not None and same_steps(value.quant, quant) and _holds(value.tensor, dtype)
+            require(
+                known and value.clamp is None,
+                "quantizes computed numbers with a scale per channel",
+                "quantize them with one scale: only weights may have several",
+            )
+            return value
         low, high = _integer_bounds(value.clamp, quant)
         if value.quant is None:
             tensor, perm = self._float_to_integer(value, quant, dtype), value.perm
@@ -65,6 +73,15 @@ class Quantization(Rescaling):
         if low > least or high < most:
             tensor = self.emit("CLAMP", [tensor], min_val=low, max_val=high)
         return Value(value.shape, torch.float32, tensor, perm=perm, quant=quant)
+
+    def require_one_scale(self, x: Value, *axes: int) -> None:
+        """Refuses integers that stand for other numbers at each place of axes along which they are chosen or joined."""
+        crossed = x.quant is not None and x.quant.axis in axes
+        require(
+            not crossed,
+            "chooses or joins numbers along the axis of per-channel scales",
+            "quantize its operand with one scale",
+        )
 
     def require_steps(self, reals: torch.Tensor, quant: QParams) -> None:
         """Requires, where results have to be exact, that integers stand for these very numbers.

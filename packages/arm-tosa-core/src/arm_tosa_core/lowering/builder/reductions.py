@@ -21,6 +21,7 @@ class Reductions(Arithmetic, DataMovement):
     def reduce(self, name: str, x: Value, axis: int) -> Value:
         quant = x.quant
         if quant is None or name in ("REDUCE_MAX", "REDUCE_MIN"):
+            self.require_one_scale(x, axis)
             x = self.apply_clamp(x)
         else:
             require(name == "REDUCE_SUM", f"{name} needs FP: it has no integer form")
@@ -81,6 +82,7 @@ class Reductions(Arithmetic, DataMovement):
 
     def ARGMAX(self, x: Value, axis: int) -> Value:
         """ARGMAX; over the last of three axes if the target refuses the tensor's own shape."""
+        self.require_one_scale(x, axis)
         x, last = self.apply_clamp(x), x.rank - 1
         try:
             out = self.emit("ARGMAX", [self.tensor(x)], axis=axis)

@@ -46,6 +46,8 @@ class Selection(Arithmetic):
         if integer:
             one = a.quant or b.quant
             assert one is not None
+            ranks = {v.rank for v in (a, b) if v.quant and v.quant.axis is not None}
+            require(ranks <= {rank}, "is used before it is quantized", "quantize the result of the layer before it")
             if a.quant and b.quant and _stored(a) != _stored(b):
                 a, b = self.equal_scale(a, b)
                 assert a.quant and b.quant
@@ -99,7 +101,7 @@ def _stored(value: Value) -> tuple[Any, ...]:
     """The integers of a quantized value: equal integers stand for equal numbers."""
     assert value.quant
     width = torch_to_tosa(value.const.dtype) if value.const is not None else value.tensor and value.tensor.dtype
-    return value.quant.scale, value.quant.zero_point, width
+    return value.quant.scale, value.quant.zero_point, value.quant.axis, width
 
 
 def _covers(chosen: Operand, *beside: Operand) -> bool:
