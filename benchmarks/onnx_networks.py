@@ -31,7 +31,7 @@ from benchmarks.results import Measurement, Run, run_and_record
 SIDES = ("pytorch", "onnx", "qdq", "qoperator")
 CHOSEN = ("digits", "ds_cnn", "resnet8", "mobilenet_v1_025")
 TARGETS = ("ethos-u55-128", "ethos-u85-256")
-_CALIBRATION, _JUDGING = range(8), range(8, 12)
+_CALIBRATION, _JUDGING = range(8), range(8, 40)
 Inputs = tuple[torch.Tensor, ...]
 Samples = Sequence[Inputs]
 

@@ -56,6 +56,10 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
         _with(lambda p: p.graph.node.append(N("MaxPool", ["y"], ["z"], name="p", kernel_shape=[2, 2], spiral=1))),
         r"MaxPool 'p': its attribute spiral = 1 is not read",
     ),
+    "a window unlike its weights": (
+        _with(lambda p: p.graph.node[0].attribute.append(helper.make_attribute("kernel_shape", [5, 3]))),
+        r"Conv 'stem': its kernel_shape is \[5, 3\], and its weights are of \[3, 3\]",
+    ),
     "an output": (
         _with(lambda p: p.graph.node.append(N("MaxPool", ["y"], ["z", "i"], name="p", kernel_shape=[2, 2]))),
         r"MaxPool 'p': its output 'i' is not made",

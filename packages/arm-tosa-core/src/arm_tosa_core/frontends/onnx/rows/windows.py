@@ -34,6 +34,8 @@ class _Window:
     def of(cls, node: FileNode, x: Tensor, kernel: Sequence[int], *, dilated: bool = True) -> _Window:
         rank = len(kernel)
         require(rank == x.dim() - 2 and rank in _MAXIMA, f"its window has {rank} axes, and its input {x.dim()}")
+        said = list(node.get("kernel_shape") or kernel)
+        require(said == list(kernel), f"its kernel_shape is {said}, and its weights are of {list(kernel)}")
         ones = [1] * rank
         strides = list(node.get("strides") or ones)
         dilations = list((node.get("dilations") if dilated else None) or ones)
