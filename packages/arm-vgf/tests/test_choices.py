@@ -15,6 +15,7 @@ from arm_tosa_core.tosa.serializer import serialize
 from arm_vgf import VgfCompileSpec
 from arm_vgf.bands_of_rows import BANDS_OF_ROWS
 from arm_vgf.layout_of_inputs import LAYOUT_OF_INPUT
+from arm_vgf.layout_of_outputs import LAYOUT_OF_RESULT
 from arm_vgf.moves_by_convolution import CHANNELS_BY_CONVOLUTION
 from arm_vgf.pixel_shuffle import PIXEL_SHUFFLE
 from arm_vgf.strided_convolutions import OVER_PATCHES
@@ -180,3 +181,25 @@ def test_the_layout_of_a_float_input(scale: Shape, read_twice: bool, kept: bool,
     graph.outputs += [builder.emit("ABS", [x])] if read_twice else []
     graph.outputs += [integers] if kept else []
     assert left(graph, LAYOUT_OF_INPUT) == wanted
+
+
+@pytest.mark.parametrize(
+    ("perms", "axis", "per_channel", "read", "wanted"),
+    [
+        ((0, 3, 1, 2), 3, False, False, "CONV2D RESCALE TRANSPOSE REDUCE_MAX RESCALE RESCALE SUB ADD RESCALE"),
+        ((0, 2, 3, 1), 1, False, False, "CONV2D RESCALE TRANSPOSE REDUCE_MAX RESCALE RESCALE SUB ADD RESCALE"),
+        ((0, 3, 1, 2), 3, True, False, "CONV2D RESCALE REDUCE_MAX RESCALE RESCALE SUB ADD RESCALE TRANSPOSE"),
+        ((0, 3, 1, 2), 3, False, True, "CONV2D RESCALE REDUCE_MAX RESCALE RESCALE SUB ADD RESCALE TRANSPOSE"),
+    ],
+    ids=["softmax of channels", "softmax of rows", "scales by channel", "another result"],
+)
+def test_what_a_layer_writes(perms: Shape, axis: int, per_channel: bool, read: bool, wanted: str) -> None:
+    graph = convolution((1, 6, 5, 2), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), DType.INT8)
+    builder, (x,) = Builder(graph, SPEC), graph.outputs
+    top = builder.emit("REDUCE_MAX", [x], axis=axis)
+    scales = [0.5, 0.6, 0.7] if per_channel else [1.0]
+    wide, least = builder.rescale(x, scales, DType.INT32), builder.rescale(top, [1.0], DType.INT32)
+    shift = graph.constant(np.arange(3, dtype=np.int32).reshape(1, 1, 1, 3), DType.INT32)
+    y = builder.rescale(builder.emit("ADD", [builder.emit("SUB", [wide, least]), shift]), [0.5], DType.INT8)
+    graph.outputs = [builder.emit("TRANSPOSE", [y], perms=perms), *([top] if read else [])]
+    assert left(graph, LAYOUT_OF_RESULT) == wanted

@@ -12,6 +12,7 @@ from arm_tosa_core.tosa.verifier import Check
 
 from .bands_of_rows import BANDS_OF_ROWS
 from .layout_of_inputs import LAYOUT_OF_INPUT
+from .layout_of_outputs import LAYOUT_OF_RESULT
 from .moves_by_convolution import CHANNELS_BY_CONVOLUTION
 from .nx_cycles import SURROUNDINGS
 from .pixel_shuffle import PIXEL_SHUFFLE
@@ -19,7 +20,14 @@ from .rewrites import REWRITES
 from .strided_convolutions import OVER_PATCHES
 
 #: Each is made only where the estimator gives fewer cycles; without the estimator, never.
-CHOICES: tuple[Choice, ...] = (PIXEL_SHUFFLE, CHANNELS_BY_CONVOLUTION, OVER_PATCHES, LAYOUT_OF_INPUT, BANDS_OF_ROWS)
+CHOICES: tuple[Choice, ...] = (
+    PIXEL_SHUFFLE,
+    CHANNELS_BY_CONVOLUTION,
+    OVER_PATCHES,
+    LAYOUT_OF_INPUT,
+    LAYOUT_OF_RESULT,
+    BANDS_OF_ROWS,
+)
 
 
 def rewrites_for(estimate: CycleEstimate, spec: TosaSpecification, checks: Sequence[Check]) -> tuple[Rewrite, ...]:

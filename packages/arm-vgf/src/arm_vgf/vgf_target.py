@@ -71,7 +71,7 @@ def vgf_target(
         description="SPIR-V for Vulkan with VK_ARM_tensors and VK_ARM_data_graph",
         checks=checks,
         rewrites=rewrites_for(cycles, tosa_spec, checks),
-        preferences=Preferences(samplers=samplers, square_images=False),
+        preferences=Preferences(samplers=samplers, square_images=False, maxima=True),
         compiler=Compiler(
             compile=compile,
             compile_in_detail=compile_in_detail,
