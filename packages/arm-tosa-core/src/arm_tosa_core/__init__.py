@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from .support.errors import BatchNormWarning as BatchNormWarning
     from .support.errors import CoarseFunctionWarning as CoarseFunctionWarning
     from .support.errors import LongTailWarning as LongTailWarning
+    from .support.errors import LostResultWarning as LostResultWarning
     from .support.errors import LoweringError as LoweringError
     from .support.errors import MiscompiledError as MiscompiledError
     from .support.errors import MissingKernelWarning as MissingKernelWarning
@@ -84,6 +85,7 @@ _HOME = {
     "BatchNormWarning": "support.errors",
     "CoarseFunctionWarning": "support.errors",
     "LongTailWarning": "support.errors",
+    "LostResultWarning": "support.errors",
     "LoweredProgram": "flow",
     "LoweringError": "support.errors",
     "MiscompiledError": "support.errors",

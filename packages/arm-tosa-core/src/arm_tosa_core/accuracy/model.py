@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +15,7 @@ from ..exir.compile_spec import ArmCompileSpec
 from ..quantize.corrections.catalogue import Corrections
 from ..quantize.post_training import quantize_program
 from ..quantize.probe.calls import Sample
-from ..support.errors import UsageError
+from ..support.errors import LostResultWarning, UsageError
 from .clock import Clock
 from .compare import Comparison, compare
 from .memory import Memory
@@ -86,12 +87,14 @@ class Model:
         """Calibrates and converts under a scheme."""
         self.quantized += 1
         total = len(self.calibration)
-        made = quantize_program(
-            self.program,
-            scheme.quantizer(self.spec),
-            self.calibration,
-            progress=lambda done: self.progress("calibrating", done, total),
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LostResultWarning)  # ``compare`` says more
+            made = quantize_program(
+                self.program,
+                scheme.quantizer(self.spec),
+                self.calibration,
+                progress=lambda done: self.progress("calibrating", done, total),
+            )
         return Quantized(scheme, made.prepared, made.converted)
 
     def compare(self, quantized: Quantized, *, operators: bool = True) -> Comparison:
@@ -159,12 +162,14 @@ class Model:
 
     def quick_cost(self, scheme: Scheme) -> Mapping[str, float]:
         """``cost`` of a scheme by one sample of calibration data: scales are others, operators and types the same."""
-        made = quantize_program(
-            self.program,
-            scheme.quantizer(self.spec),
-            self.calibration[:1],
-            corrections=Corrections(equalization=False, smoothing=False, rounding=False, bias_correction=False),
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LostResultWarning)
+            made = quantize_program(
+                self.program,
+                scheme.quantizer(self.spec),
+                self.calibration[:1],
+                corrections=Corrections(equalization=False, smoothing=False, rounding=False, bias_correction=False),
+            )
         return self._cost(made.converted)
 
     def _cost(self, converted: GraphModule) -> Mapping[str, float]:

@@ -32,6 +32,7 @@ from .corrections.shared_scales import keep_narrow
 from .corrections.weight_rounding import round_weights
 from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, Decision, decisions, wide_decisions
 from .long_tails import warn_of_long_tails
+from .lost_results import warn_of_lost_results
 from .probe.calls import SAMPLES, Sample, as_call, inputs_of, is_empty
 from .probe.runner import Runner, unwritten
 from .probe.states import States, find_states, resolve_states, with_carried_states
@@ -87,6 +88,7 @@ def quantize_program(
         AllZerosWarning: no sample has a number other than 0 of an input or a result.
         LongTailWarning: most numbers of an input are lost in 8 bits, or numbers far from all others do harm.
         CoarseFunctionWarning: a function turns between two integers of its operand.
+        LostResultWarning: a result has little in common with that in float.
         WrittenInputWarning: the model writes to an input, which the quantized one leaves as it is.
     """
     require_program(program, "quantize_program")
@@ -147,6 +149,7 @@ def quantize_program(
         report += decisions(converted, round_weights(converted, inputs), ROUNDED)
     if switches.bias_correction:
         report += decisions(converted, correct_biases(converted, inputs), CORRECTED)
+    warn_of_lost_results(floating, converted, first)
     return Quantized(floating, converted, carried, report)
 
 

@@ -128,6 +128,10 @@ class CoarseFunctionWarning(UserWarning):
     """A function turns between two integers of its operand: its results are noise in the quantized model."""
 
 
+class LostResultWarning(UserWarning):
+    """A result of the quantized model has little in common with that in float, on samples of the calibration."""
+
+
 class BatchNormWarning(UserWarning):
     """torchao gives a batch norm another ``eps`` when a quantized model is trained."""
 

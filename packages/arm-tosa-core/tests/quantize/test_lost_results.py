@@ -1,0 +1,94 @@
+"""Results that have little in common with those in float are named, whatever the reason; others are not."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from quantizer_kit import INT8, INT16, SPEC
+from torch import nn
+
+from arm_tosa_core import LostResultWarning, TOSAQuantizer, UsageError, quantize_program
+from arm_tosa_core.quantize.schemes.config import QuantizationConfig
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+Forward = Callable[[torch.Tensor, torch.Tensor], Any]
+
+
+class Model(nn.Module):
+    def __init__(self, of: Forward) -> None:
+        super().__init__()
+        self.of = of
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Any:
+        return self.of(x, mask)
+
+
+def small_beside_large(x: torch.Tensor, mask: torch.Tensor) -> Any:
+    joined = torch.cat([x * 0.001, x * 30], 1)
+    return joined, joined[:, :4]
+
+
+def log_softmax_of_masked(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return x.masked_fill(mask, -1e4).log_softmax(-1).amax(-1)
+
+
+def nearly_silent(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    quiet = torch.tensor([1.0, 0.01, 0.01, 0.01])[:, None] * x
+    return quiet / quiet.norm(dim=2, keepdim=True)
+
+
+def softmax_of_masked(x: torch.Tensor, mask: torch.Tensor) -> Any:
+    return x.masked_fill(mask, -1e4).softmax(-1), x.argmax(-1), x.masked_fill(mask, -1e9)
+
+
+def random(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return x * 0.001 + torch.rand_like(x)
+
+
+def row_of_a_sum(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    count = (x.softmax(-1).cumsum(-1) > 0.999).sum(-1, keepdim=True)
+    return x.gather(-1, count - 1)
+
+
+def quantized(of: Forward, config: QuantizationConfig) -> list[str]:
+    torch.manual_seed(0)
+    samples = [(torch.randn(2, 4, 6), torch.rand(2, 4, 6) > 0.7) for _ in range(3)]
+    program = torch.export.export(Model(of), samples[0])
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        quantize_program(program, TOSAQuantizer(SPEC).set_global(config), samples)
+    return [str(w.message) for w in found if w.category is LostResultWarning]
+
+
+@pytest.mark.parametrize(
+    ("of", "config", "named"),
+    [
+        (small_beside_large, INT8, "slice"),
+        (small_beside_large, INT16, "slice"),
+        (log_softmax_of_masked, INT8, "amax"),
+        (log_softmax_of_masked, INT16, "amax"),
+        (nearly_silent, INT8, "div"),
+        (nearly_silent, INT16, ""),
+        (softmax_of_masked, INT8, ""),
+        (softmax_of_masked, INT16, ""),
+        (random, INT8, ""),
+    ],
+)
+def test_lost_results_are_named(of: Forward, config: QuantizationConfig, named: str) -> None:
+    texts = quantized(of, config)
+    assert len(texts) == bool(named)
+    for text in texts:
+        assert f": '{named}" in text
+        assert text.count("test_lost_results.py") == 1, "of two results one is lost"
+        assert ("16 bits" in text) == (config is INT8)
+
+
+def test_a_quantized_model_that_does_not_run_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"does not run on a sample.*index -1 is out of bounds.*clamp"):
+        quantized(row_of_a_sum, INT8)
+    assert quantized(row_of_a_sum, INT16) == []
