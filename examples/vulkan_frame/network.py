@@ -43,13 +43,15 @@ def middle(disc: int, time: float) -> torch.Tensor:
     return torch.stack([0.5 + 0.33 * torch.cos(turn[0]), 0.45 + 0.25 * torch.sin(turn[1])])
 
 
-def scene(width: int, height: int, time: float, shift: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def scene(
+    width: int, height: int, time: float, shift: torch.Tensor, step: float = STEP
+) -> tuple[torch.Tensor, torch.Tensor]:
     """What scene.comp draws: color and depth, [1, 4, height, width], and motion, [1, 2, height, width]."""
     y, x = torch.meshgrid((torch.arange(height) + 0.5) / height, (torch.arange(width) + 0.5) / width, indexing="ij")
     x, y, aspect = x + shift[0, 0], y + shift[0, 1], width / height
     found = torch.stack([0.45 + 0.4 * y, 0.6 + 0.3 * y, torch.full_like(x, 0.9), torch.ones_like(x)])
     away = 0.35 / (y - 0.29).clamp(min=0.01)
-    before = away + 0.6 * STEP
+    before = away + 0.6 * step
     odd = (torch.floor(6 * (x - 0.5) * aspect * away) + torch.floor(6 * (away + 0.6 * time))) % 2
     dark, light = (torch.tensor(c)[:, None, None] for c in ([0.15, 0.2, 0.3], [0.9, 0.85, 0.7]))
     fog = torch.exp(-0.35 * away)
@@ -64,7 +66,7 @@ def scene(width: int, height: int, time: float, shift: torch.Tensor) -> tuple[to
         paint = 0.55 + 0.45 * torch.cos(torch.tensor([0.0, 2.0, 4.0]) + 1.5 * i)
         disc = torch.cat([paint[:, None, None] * ray, torch.full_like(x, 0.2 - 0.06 * i)[None]])
         found = torch.where(far > 0.2, found, disc)
-        moved = torch.where(far > 0.2, moved, (middle(i, time) - middle(i, time - STEP))[:, None, None])
+        moved = torch.where(far > 0.2, moved, (middle(i, time) - middle(i, time - step))[:, None, None])
     return found[None], moved[None]
 
 
@@ -121,11 +123,13 @@ def main() -> None:
     width, height = 80, 45
     network = Upscaler(width, height)
     optimizer = torch.optim.Adam(network.parameters(), 5e-3)
+    # Larger pictures move by more pixels in a frame than these small ones.
     for start in torch.randint(1000, (options.steps,)).tolist():
         history, loss = torch.zeros(1, 4, 2 * height, 2 * width), torch.zeros(())
+        step = STEP * 2 ** (start % 4)
         for number in range(start, start + 6):
-            shift, time = jitter(number, width, height), STEP * number
-            history = network(*scene(width, height, time, shift), shift, history)
+            shift, time = jitter(number, width, height), step * number
+            history = network(*scene(width, height, time, shift, step), shift, history)
             loss = loss + F.mse_loss(history[:, :3], right(width, height, time))
         optimizer.zero_grad()
         loss.backward()
