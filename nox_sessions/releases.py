@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nox
 
-from .environments import BUILD_TOOLS, CORE, CORTEX_M, ETHOSU, PACKAGES, ROOT, VGF, Environment, run_pytest
+from .environments import BUILD_TOOLS, CORE, CORTEX_M, ETHOSU, PACKAGES, ROOT, RUNTIME, VGF, Environment, run_pytest
 from .system_packages import COMPILER, CROSS, VULKAN, install
 
 # What turns builds into releases, and looks at them.
@@ -40,12 +40,13 @@ for _python in PYTHONS:
 
 @nox.session
 def pythons(session: nox.Session) -> None:
-    """On the other Pythons what needs no PyTorch, from the built wheels: a ``.tosa`` is compiled and run.
+    """On the other Pythons what needs no PyTorch, from the built wheels: a ``.tosa`` is compiled and run, and a VGF.
 
     PyTorch is left out because its wheels for them may be those for CUDA, of gigabytes.
     """
+    install(session, VULKAN)
     built = sorted((ROOT / "build" / "dist").glob("*.whl")) or _build_wheels(session, "dist")
-    packages = (CORE, CORTEX_M, ETHOSU)
+    packages = (CORE, CORTEX_M, ETHOSU, VGF, RUNTIME)
     names = tuple(f"{package.name.replace('-', '_')}-" for package in packages)
     ours = [str(file) for file in built if file.suffix == ".whl" and file.name.startswith(names)]
     needs = [need for package in packages for need in _dependencies(package) if not need.startswith(_PYTORCH)]

@@ -1,7 +1,8 @@
-"""What needs no PyTorch: a TOSA graph is made, compiled for Ethos-U, and run on the TOSA reference model.
+"""What needs no PyTorch: a TOSA graph is made, compiled for Ethos-U and VGF, and run: on the TOSA reference model, and
+the VGF on this machine's Vulkan device.
 
-Run by ``nox -s pythons`` with a Python that has the core and ``arm-ethosu``, and no PyTorch: ``python -I
-without_pytorch.py``, in an empty folder.
+Run by ``nox -s pythons`` with a Python that has the packages but no PyTorch: ``python -I without_pytorch.py``, in an
+empty folder.
 """
 
 from __future__ import annotations
@@ -42,8 +43,12 @@ def main() -> None:
     arm_tosa("compile", "pool.tosa", "--target", "ethos-u55-128", "-o", "pool.vela")
     assert Path("pool.vela").read_bytes()[:16] == b"vela_bin_stream\0"
     arm_tosa("run", "pool.tosa", "--input", "x.npy", "--output", "y.npy")
-    assert (np.load("y.npy") == x.reshape(1, 2, 2, 2, 2, 3).max((2, 4))).all()
-    print(f"ok: Python {sys.version.split()[0]} compiles and runs a .tosa without PyTorch")
+    wanted = x.reshape(1, 2, 2, 2, 2, 3).max((2, 4))
+    assert (np.load("y.npy") == wanted).all()
+    arm_tosa("compile", "pool.tosa", "--target", "vgf", "-o", "pool.vgf")
+    arm_tosa("run", "pool.vgf", "--input", "x.npy", "--output", "of_vgf.npy")
+    assert (np.load("of_vgf.npy").reshape(wanted.shape) == wanted).all()
+    print(f"ok: Python {sys.version.split()[0]} compiles and runs a .tosa and a .vgf without PyTorch")
 
 
 if __name__ == "__main__":
