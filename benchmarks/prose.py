@@ -113,6 +113,12 @@ def _replayed(figures: Figures) -> str:
     return f"{between(_all(figures, 'vgf_frames', 'replay_us'), 1)} µs"
 
 
+def _many_frames(metric: str, unit: str) -> Callable[[Figures], str]:
+    """A figure of memory in many frames, in MiB or KiB."""
+    times = {"MiB": 1, "KiB": 1024}[unit]
+    return lambda figures: f"{max(_all(figures, 'vgf_frame_memory', metric), default=0) * times:,.0f} {unit}"
+
+
 def _wide(figures: Figures) -> list[float]:
     """Cycles of int16x8 by those of int8, of trained networks."""
     narrow = [case for case in figures.cases("real") if case.get("scheme") == "int8"]
@@ -196,9 +202,10 @@ def _devices(figures: Figures) -> str:
     return f"{counts['passed']:,} pass, {counts['failed']:,} fail and {counts['left out']:,} are left out"
 
 
-def _wheel(metric: str) -> Callable[[Figures], str]:
-    case = {"package": "arm-runtime-cpp", "platform": "x86_64"}
-    return lambda figures: f"{_value(figures, 'wheel_sizes', case, metric) / 1e6:.1f} MB"
+def _wheels(metric: str, *packages: str) -> Callable[[Figures], str]:
+    """The sum of some packages."""
+    cases = [{"package": name, "platform": "x86_64" if name == "arm-runtime-cpp" else "any"} for name in packages]
+    return lambda figures: f"{sum(_value(figures, 'wheel_sizes', case, metric) for case in cases) / 1e6:.1f} MB"
 
 
 #: The words inside sentences, by page and name.
@@ -207,6 +214,10 @@ SPANS: dict[Path, dict[str, Callable[[Figures], str]]] = {
         "deeplab": _others_deeplab,
         "float-weights": _float_weights,
         "pytorch-alone": _pytorch_alone,
+        "frames-process": _many_frames("process_mib", "MiB"),
+        "frames-process-grown": _many_frames("process_grown_mib", "KiB"),
+        "frames-held": _many_frames("held_mib", "KiB"),
+        "frames-held-grown": _many_frames("held_grown_mib", "KiB"),
     },
     _DOCS / "trained-networks.md": {
         "wide": _cycles_of_wide,
@@ -228,7 +239,11 @@ SPANS: dict[Path, dict[str, Callable[[Figures], str]]] = {
         "xnnpack": _slower_on_the_host("xnnpack", ours_first=True),
     },
     _DOCS / "how-to" / "keep-accuracy.md": {"wide": _cycles_of_wide},
-    _DOCS / "how-to" / "install.md": {"wheel": _wheel("bytes"), "installed": _wheel("installed_bytes")},
+    _DOCS / "how-to" / "install.md": {
+        "wheel": _wheels("bytes", "arm-runtime-cpp"),
+        "installed": _wheels("installed_bytes", "arm-runtime-cpp"),
+        "to-run": _wheels("bytes", "arm-runtime-cpp", "arm-tosa-core", "arm-vgf"),
+    },
     _DOCS / "how-to" / "vgf-in-your-renderer.md": {"record": _recorded, "replay": _replayed},
     _DOCS / "reference" / "compatibility.md": {"devices": _devices},
 }

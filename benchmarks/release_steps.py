@@ -49,6 +49,7 @@ STEPS = (
     Step("timing", ["timing", "timing --published"]),
     Step("vgf_networks", ["vgf_networks"]),
     Step("vgf_host", ["vgf_host"], needs=["peers"]),
+    Step("vgf_frame_memory", ["vgf_frames --memory {vgf_frame}"], needs=["vgf_frame"], about=2),
     Step(
         "sram",
         [

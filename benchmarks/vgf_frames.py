@@ -2,10 +2,13 @@
 
     python -m benchmarks.vgf_frames --prepare DIR PROGRAM   # PROGRAM: vgf_frame of the runtime's tests
     python -m benchmarks.vgf_frames --measure DIR           # measure on a machine with a GPU, which needs Python alone
+    python -m benchmarks.vgf_frames --memory PROGRAM        # 10,000 frames of a small network on this machine
 
 Tensors lie on the device, three frames are in flight, each is recorded anew; replay_us: with ProgramOptions::replay.
 Weights repeat, as in benchmarks.vgf. nss_v1 is of the packages in benchmarks/nx/requirements.txt, without their own.
 PyTorch runs fp16, and fp32 without TF32, in a CUDA graph: the faster of both memory formats.
+By how much memory grows is measured from a tenth of the frames to the last one: the memory that the process has, and
+device memory of the program (held_mib).
 """
 
 from __future__ import annotations
@@ -15,13 +18,14 @@ import json
 import shutil
 import statistics
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.results import Measurement, Run, add_results_option, progress, record
+from benchmarks.results import Measurement, Run, default_file, progress, record
 
 NETWORKS = {
     "unet540": (1, 12, 544, 960),
@@ -32,6 +36,8 @@ NETWORKS = {
 SCHEMES = ("int8", "fp16", "fp32")
 PEERS = ("unet540", "sr360")  # whose modules need nothing but PyTorch
 IN_FLIGHT = 3
+SMALL = ("digits", "int8")  # whose frames take little on a processor
+MANY_FRAMES = 10_000
 
 
 def main() -> None:
@@ -43,13 +49,18 @@ def main() -> None:
     steps = parser.add_mutually_exclusive_group(required=True)
     steps.add_argument("--prepare", nargs=2, type=Path, metavar=("DIR", "PROGRAM"))
     steps.add_argument("--measure", type=Path, metavar="DIR")
-    parser.add_argument("--frames", type=int, default=2000)
-    add_results_option(parser, "vgf_frames")
+    steps.add_argument("--memory", type=Path, metavar="PROGRAM")
+    parser.add_argument("--frames", type=int, help=f"default: 2000, with --memory {MANY_FRAMES}")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="default: in benchmarks/results")
     options = parser.parse_args()
     if options.prepare:
         prepare(*options.prepare)
         return
-    for measurement in record(options.results, measured(options.measure.resolve(), options.frames)):
+    if options.memory:
+        rows, file = many_frames(options.memory, options.frames or MANY_FRAMES), default_file("vgf_frame_memory")
+    else:
+        rows, file = measured(options.measure.resolve(), options.frames or 2000), default_file("vgf_frames")
+    for measurement in record(options.results or file, rows):
         print(progress(measurement), flush=True)
 
 
@@ -82,6 +93,21 @@ def measured(folder: Path, frames: int) -> Iterator[Measurement]:
             yield run.measured(case, "ours", found)
             if network in PEERS and scheme.startswith("fp") and find_spec("torch"):
                 yield run.measured(case, "torch", {"device_ms": cuda_graph_ms(network, shape, scheme)})
+
+
+def many_frames(program: Path, frames: int) -> Iterator[Measurement]:
+    """What frames on end take of the memory of this machine and of its Vulkan device, with a small network."""
+    from benchmarks.vgf.networks import compiled, periodic
+
+    network, scheme = SMALL
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copy(program, folder / "vgf_frame")
+        (folder / "a.vgf").write_bytes(compiled(periodic(network), scheme)[0])
+        run = Run.here("vgf_frame_memory", gpu=_played(folder, "requirements").splitlines()[-1])
+        found = json.loads(_played(folder, "times", "a.vgf", str(frames), str(IN_FLIGHT)))
+        case = {"network": network, "scheme": scheme, "frames": str(frames)}
+        yield run.measured(case, "ours", {key: value for key, value in found.items() if key.endswith("_mib")})
 
 
 def _played(folder: Path, *words: str) -> str:

@@ -1,11 +1,13 @@
 // What frames take: time and memory of vgf_frame's program.
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <new>
 #include <string>
 #include <vector>
@@ -77,10 +79,25 @@ double median(std::vector<double> times) {
     return times[times.size() / 2];
 }
 
+/// What a process holds, in bytes: memory that is not swapped out, and the library's on the device.
+struct Held {
+    double process = 0;
+    double device = 0;
+
+    static Held now() {
+        size_t whole = 0;
+        size_t resident = 0;  // pages
+        std::ifstream("/proc/self/statm") >> whole >> resident;
+        return {static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)),
+                static_cast<double>(stand_in::bytes_held())};
+    }
+};
+
 }  // namespace
 
 /// What frames of a program take whose tensors lie on the device, some of them in flight, as JSON:
-/// the host's time to record one and to wait for the oldest, and the device's own.
+/// the host's time to record one and to wait for the oldest, the device's own, and how much memory
+/// is held after a tenth of the frames and at the end.
 int frame_times(const Words& words) {
     using Clock = std::chrono::steady_clock;
     using Micros = std::chrono::duration<double, std::micro>;
@@ -104,6 +121,12 @@ int frame_times(const Words& words) {
     std::vector<double> recording;
     std::vector<double> waiting;
     std::vector<double> running;
+    // All memory that they will take is held from the first frame on.
+    for (auto* times : {&recording, &waiting, &running}) {
+        times->resize(frames);
+        times->clear();
+    }
+    Held early;
     const auto begin = Clock::now();
     for (size_t frame = 0; frame < frames + slots; ++frame) {
         const auto slot = static_cast<uint32_t>(frame % slots);
@@ -120,6 +143,7 @@ int frame_times(const Words& words) {
             waiting.push_back(Micros(waited - start).count());
             recording.push_back(0);
         }
+        if (frame == frames / 10 + slots) early = Held::now();
         if (frame >= frames) continue;
         recorded.begin({});
         recorded.resetQueryPool(*stamps, 2 * slot, 2);
@@ -136,12 +160,16 @@ int frame_times(const Words& words) {
     }
     const double all = Micros(Clock::now() - begin).count();
     recording.resize(recording.size() - std::min<size_t>(recording.size() - 1, slots));
+    const Held late = Held::now();
     const vgf::MemoryUse& use = program.memory();
     const auto mib = [](uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
     std::printf(
         "{\"record_us\": %.2f, \"wait_us\": %.2f, \"device_ms\": %.4f, \"frame_ms\": %.4f, "
-        "\"work_mib\": %.4f, \"constants_mib\": %.4f}\n",
+        "\"work_mib\": %.4f, \"constants_mib\": %.4f, \"process_mib\": %.4f, "
+        "\"process_grown_mib\": %.4f, \"held_mib\": %.4f, \"held_grown_mib\": %.4f}\n",
         median(recording), median(waiting), median(running),
-        all / 1e3 / static_cast<double>(frames), mib(use.work), mib(use.constants));
+        all / 1e3 / static_cast<double>(frames), mib(use.work), mib(use.constants),
+        late.process / (1 << 20), (late.process - early.process) / (1 << 20),
+        late.device / (1 << 20), (late.device - early.device) / (1 << 20));
     return 0;
 }

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
 
 namespace stand_in {
@@ -67,9 +69,33 @@ inline VkResult VKAPI_CALL pipelines(VkDevice device, VkPipelineCache cache, uin
                                                                           infos, allocator, made);
 }
 
+inline std::mutex held_guard;
+inline std::map<VkDeviceMemory, VkDeviceSize> held;  ///< device memory, with its bytes
+
+inline VkDeviceSize bytes_held() {
+    const std::lock_guard<std::mutex> lock(held_guard);
+    VkDeviceSize sum = 0;
+    for (const auto& one : held) sum += one.second;
+    return sum;
+}
+
+inline VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
+                                           const VkAllocationCallbacks* allocator,
+                                           VkDeviceMemory* made) {
+    const VkResult result =
+        find<PFN_vkAllocateMemory>("vkAllocateMemory")(device, info, allocator, made);
+    const std::lock_guard<std::mutex> lock(held_guard);
+    if (result == VK_SUCCESS) held[*made] = info->allocationSize;
+    return result;
+}
+
 inline void VKAPI_CALL free_memory(VkDevice device, VkDeviceMemory memory,
                                    const VkAllocationCallbacks* allocator) {
     ++destroyed;
+    {
+        const std::lock_guard<std::mutex> lock(held_guard);
+        held.erase(memory);
+    }
     find<PFN_vkFreeMemory>("vkFreeMemory")(device, memory, allocator);
 }
 
@@ -130,6 +156,7 @@ inline PFN_vkVoidFunction ours(const char* name) {
         row("vkQueueSubmit", submit),
         row("vkWaitForFences", wait),
         row("vkCreateComputePipelines", pipelines),
+        row("vkAllocateMemory", allocate_memory),
         row("vkFreeMemory", free_memory),
         row("vkDestroyPipelineCache", destroy_cache),
         row("vkGetDeviceProcAddr", of_device),
