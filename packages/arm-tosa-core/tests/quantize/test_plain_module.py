@@ -159,6 +159,21 @@ def test_equal_constants_are_one_and_no_parameter_stays_unread() -> None:
     assert not hasattr(made, "w")
 
 
+def test_equal_weights_may_be_read_where_all_is_known() -> None:
+    """The first step of a loop begins with zeros, so that torchao folds its layer, and its weights with it."""
+
+    def steps(model: Model, x: torch.Tensor) -> torch.Tensor:
+        state = torch.zeros(1, 8)
+        for _ in range(3):
+            state = torch.tanh(x + F.linear(state, model.w[:8], model.b[:8]))
+        return state
+
+    x = torch.randn(1, 8, generator=torch.Generator().manual_seed(0))
+    program = torch.export.export(Model(steps).eval(), (x,))
+    converted = quantize_program(program, TOSAQuantizer(SPEC).set_global(INT8), [(x,)]).converted
+    assert (converted(x) - program.module()(x)).abs().max() < 0.1
+
+
 @pytest.mark.parametrize("name", ["rows", "columns", "windows"])
 def test_elements_of_a_buffer_may_share_memory(name: str) -> None:
     model, x = Model(lambda m, x: m.layer(x) * getattr(m, name) + m.part[:1] + m.count.add_(1)), torch.randn(4, 8)

@@ -77,6 +77,7 @@ def _fold(module: GraphModule, rules: RuleSet, is_trained: bool) -> None:
             constant.meta["val"] = node.meta["val"].contiguous()
             for reader in readers:
                 reader.replace_input_with(node, constant)
+    _read_once(module, {name for name, _ in constants})
     for node in reversed(known):
         if node in unread or not all(rules.traits_of(user).asserts for user in node.users):
             continue
@@ -84,6 +85,15 @@ def _fold(module: GraphModule, rules: RuleSet, is_trained: bool) -> None:
             module.graph.erase_node(dead)
         if node.op == "get_attr" and not module.graph.find_nodes(op="get_attr", target=node.target):
             _remove(module, str(node.target))
+
+
+def _read_once(module: GraphModule, names: set[str]) -> None:
+    """One node for each attribute: torchao removes an attribute with the first of its nodes that nobody reads."""
+    first: dict[Any, Node] = {}
+    for node in module.graph.find_nodes(op="get_attr"):
+        if node.target in names and first.setdefault(node.target, node) is not node:
+            node.replace_all_uses_with(first[node.target])
+            module.graph.erase_node(node)
 
 
 def _constants(node: Node, rules: RuleSet) -> tuple[Any, ...]:
