@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.export import ExportedProgram
 
 from arm_tosa_core.aten.decompose import decompose, run_decompositions, without_composites
 from arm_tosa_core.aten.functionalize import functional, out_of_place
 from arm_tosa_core.lowering.exported_program import copy_program, mutable
 from arm_tosa_core.lowering.rule_set import RuleSet
+from arm_tosa_core.support.errors import UsageError
 
 
 def counted(x: torch.Tensor) -> torch.Tensor:
@@ -175,3 +177,18 @@ def test_vmap_is_taken_apart() -> None:
     assert all(isinstance(n.target, torch._ops.OpOverload) for n in made.graph.nodes if n.op == "call_function")
     x = torch.randn(2, 4)
     torch.testing.assert_close(made.module()(x), program.module()(x))
+
+
+def test_a_write_to_a_parameter_is_refused() -> None:
+    class Writes(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3), requires_grad=False)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.weight.mul_(0.5)
+            return x * self.weight
+
+    program = torch.export.export(Writes(), (torch.ones(3),))
+    with pytest.raises(UsageError, match="mul_ writes to the parameter weight .*make it a buffer"):
+        functional(program)

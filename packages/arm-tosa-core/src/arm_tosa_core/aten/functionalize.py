@@ -10,6 +10,7 @@ from torch.fx import GraphModule, Node
 
 from ..compat.torch import can_decompose, is_transform, out_of_place_twin, schema_of
 from ..lowering.exported_program import copy_program, mutable
+from ..support.errors import UsageError
 from .decompose import run_decompositions
 from .wrapped_graphs import graphs_of, is_wrapper, unwrap
 
@@ -39,8 +40,20 @@ def transforms(module: GraphModule) -> list[Node]:
 
 
 def functional(program: ExportedProgram) -> ExportedProgram:
-    """The program without operators in place, checks of metadata and wrapped graphs; the one given is left as it is."""
+    """The program without operators in place, checks of metadata and wrapped graphs; the one given is left as it is.
+
+    Raises:
+        UsageError: the model writes to one of its parameters, which PyTorch cannot make functional.
+    """
     program = out_of_place(program)
+    parameters = program.graph_signature.inputs_to_parameters
+    for node in program.graph.nodes:
+        written = node.args[0] if mutable(node) and node.args else None
+        if isinstance(written, Node) and written.name in parameters:
+            raise UsageError(
+                f"{node.name} writes to the parameter {parameters[written.name]} of the model, as an embedding with "
+                "max_norm does: make it a buffer, or write to it once before the model is exported"
+            )
     return run_decompositions(program, {}) if any(map(mutable, program.graph.nodes)) else program
 
 
