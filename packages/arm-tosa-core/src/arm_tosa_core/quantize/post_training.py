@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from ..aten.functionalize import without_transforms
@@ -31,6 +31,7 @@ from .corrections.layer_inputs import LayerInputs
 from .corrections.shared_scales import keep_narrow
 from .corrections.weight_rounding import round_weights
 from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, Decision, decisions, wide_decisions
+from .infinities import asks_for_infinity, refuse_infinities
 from .long_tails import warn_of_long_tails
 from .lost_results import warn_of_lost_results
 from .probe.calls import SAMPLES, Sample, as_call, inputs_of, is_empty
@@ -80,9 +81,9 @@ def quantize_program(
         progress: called after each sample with their number so far.
 
     Raises:
-        UsageError: there is no sample, or one is no call of the model, a state that the model does not have, a model
-            that is not in float32, is quantized or has weights with inf or NaN, or no quantizer, or one without a
-            scheme.
+        UsageError: there is no sample, or one is no call of the model, or has infinities that an operator asks for, a
+            state that the model does not have, a model that is not in float32, is quantized or has weights with inf or
+            NaN, or no quantizer, or one without a scheme.
 
     Warns:
         AllZerosWarning: no sample has a number other than 0 of an input or a result.
@@ -134,8 +135,17 @@ def quantize_program(
         prepared = _prepared(module, quantizer.set_samples(first))
         inputs = LayerInputs(prepared, quantizer.rules, spreads=switches.rounding)
         looked_at = inputs.nodes if switches.rounding or switches.bias_correction else ()
-        looking = Runner(prepared, looked_at, inputs.see, observe=True)
-        _calibrate(looking, first, calls, inputs, progress)
+        asking = [node for node in prepared.graph.nodes if asks_for_infinity(node, quantizer.rules)]
+
+        def see(node: Node, operands: Sequence[Any], result: Any) -> None:
+            if node in asking:
+                refuse_infinities(node, operands)
+            else:
+                inputs.see(node, operands, result)
+
+        looking = Runner(prepared, [*looked_at, *asking], see, observe=True)
+        plain = Runner(prepared, asking, see, observe=True)
+        _calibrate(looking, plain, first, calls, inputs, progress)
     report = [*wide_decisions(prepared), *report]
     warn_of_long_tails(prepared)
     warn_of_all_zeros(prepared)
@@ -166,6 +176,7 @@ def _prepared(module: GraphModule, quantizer: TOSAQuantizer) -> GraphModule:
 
 def _calibrate(
     looking: Runner,
+    plain: Runner,
     first: Sequence[Sample],
     others: Iterable[Sample],
     inputs: LayerInputs,
@@ -173,7 +184,6 @@ def _calibrate(
 ) -> None:
     """Observes all samples, and what layers read of the first ones."""
     prepared, filled = looking.program, False
-    plain = Runner(prepared, observe=True)
     for done, sample in enumerate(chain(first, others), 1):
         (looking if done <= len(first) else plain).outputs(inputs_of(prepared, sample))
         inputs.next_call()

@@ -81,7 +81,11 @@ class Runner(Interpreter):
             return super().run_node(n)
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         result = getattr(self, n.op)(n.target, args, kwargs)
-        self._look(n, args, result)
+        try:
+            self._look(n, args, result)
+        except UsageError:
+            self.extra_traceback = False  # of torch.fx, in terms of the prepared graph
+            raise
         return result
 
     def _observed(self, observer: Node) -> Any:
