@@ -15,7 +15,7 @@ from ..lowering.exported_program import source_line
 from ..lowering.node_facts import facts
 from ..lowering.values import unbounded
 from ..support.errors import LostResultWarning, UsageError
-from .probe.calls import FEW, Sample
+from .probe.calls import Sample
 from .probe.runner import Runner, run
 from .schemes.observers import MaskedHistogramObserver
 
@@ -24,14 +24,17 @@ _LEAST, _LEAST_OF_16_BITS = 10.0, 20.0
 _BYTE = 255
 
 
-def warn_of_lost_results(prepared: GraphModule, converted: GraphModule, samples: Sequence[Sample]) -> None:
-    """Warns of results that differ grossly from those in float, on a few samples of the calibration.
+def warn_of_lost_results(
+    prepared: GraphModule, converted: GraphModule, samples: Sequence[Sample], floats: Sequence[Sequence[Any]]
+) -> None:
+    """Warns of results that differ grossly from those in float, on the first samples of the calibration.
 
     The signal of a result is what it differs by from the mean of all its numbers. Integers, truth values, results of
     one number alone and results of models with random numbers are not judged, nor are masks in results.
 
     Args:
-        prepared: calibrated; its observers do not observe here.
+        prepared: calibrated.
+        floats: its results of the first samples; of the others nothing is compared.
 
     Raises:
         UsageError: the quantized model does not run, as an index leaves its axis there.
@@ -41,10 +44,8 @@ def warn_of_lost_results(prepared: GraphModule, converted: GraphModule, samples:
     """
     if any(torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) for node in prepared.graph.nodes):
         return
-    calls = []
     try:
-        for _, outputs in run(samples[:FEW], Runner(prepared), Runner(converted)):
-            calls.append(outputs)
+        calls = [outputs for _, (outputs,) in run(samples[: len(floats)], Runner(converted))]
     except (RuntimeError, IndexError) as error:
         raise UsageError(
             f"the quantized model does not run on a sample of the calibration data, and the float one does: "
@@ -56,7 +57,7 @@ def warn_of_lost_results(prepared: GraphModule, converted: GraphModule, samples:
     names = [_named(leaf) for leaf in tree_leaves(prepared.graph.output_node().args[0])]
     lost: dict[str, float] = {}
     for place, name in enumerate(names):
-        ratio = _decibels([(floats[place], quantized[place]) for floats, quantized in calls])
+        ratio = _decibels([(exact[place], noisy[place]) for exact, noisy in zip(floats, calls, strict=True)])
         if ratio < least:
             lost[name] = min(ratio, lost.get(name, math.inf))
     if lost:

@@ -40,6 +40,9 @@ from .probe.states import States, find_states, resolve_states, with_carried_stat
 from .quantizer import TOSAQuantizer
 from .usable_weights import require_usable
 
+#: Samples on which the results of the quantized model are compared with those in float.
+_COMPARED = 2
+
 
 @dataclass(frozen=True)
 class Quantized:
@@ -145,7 +148,7 @@ def quantize_program(
 
         looking = Runner(prepared, [*looked_at, *asking], see, observe=True)
         plain = Runner(prepared, asking, see, observe=True)
-        _calibrate(looking, plain, first, calls, inputs, progress)
+        floats = _calibrate(looking, plain, first, calls, inputs, progress)
     report = [*wide_decisions(prepared), *report]
     warn_of_long_tails(prepared)
     warn_of_all_zeros(prepared)
@@ -159,7 +162,7 @@ def quantize_program(
         report += decisions(converted, round_weights(converted, inputs), ROUNDED)
     if switches.bias_correction:
         report += decisions(converted, correct_biases(converted, inputs), CORRECTED)
-    warn_of_lost_results(floating, converted, first)
+    warn_of_lost_results(floating, converted, first, floats)
     return Quantized(floating, converted, carried, report)
 
 
@@ -181,16 +184,20 @@ def _calibrate(
     others: Iterable[Sample],
     inputs: LayerInputs,
     progress: Callable[[int], None],
-) -> None:
-    """Observes all samples, and what layers read of the first ones."""
+) -> list[list[Any]]:
+    """Observes all samples, and what layers read of the first ones; the results of the first two."""
     prepared, filled = looking.program, False
+    results: list[list[Any]] = []
     for done, sample in enumerate(chain(first, others), 1):
-        (looking if done <= len(first) else plain).outputs(inputs_of(prepared, sample))
+        outputs = (looking if done <= len(first) else plain).outputs(inputs_of(prepared, sample))
+        if len(results) < _COMPARED:
+            results.append([x.clone() if isinstance(x, torch.Tensor) else x for x in outputs])
         inputs.next_call()
         filled = filled or not is_empty(sample)
         progress(done)
     if not filled:
         raise UsageError("no tensor of the calibration data has an element: give one sample at least that has some")
+    return results
 
 
 def _require_single_precision(program: ExportedProgram) -> None:
