@@ -210,8 +210,8 @@ def qparams(node: torch.fx.Node, data: dict[str, torch.Tensor]) -> tuple[QParams
     channel = canonical(node.target).endswith("per_channel.default")
     axis, low, high = (args[3], args[4], args[5]) if channel else (None, args[3], args[4])
     full = INTEGER_RANGES[dtype]
-    if channel and any(zero):
-        raise ValueError("per-channel zero points other than 0")
+    if channel and any(n != (128 if dtype == torch.uint8 else 0) for n in zero):
+        raise ValueError("per-channel zero points other than the middle of the integers")
     return QParams(tuple(scale), int(zero[0]), max(low, full[0]), min(high, full[1]), axis), dtype
 
 

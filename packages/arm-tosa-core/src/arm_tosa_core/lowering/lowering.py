@@ -30,6 +30,7 @@ from .cut import cut
 from .exported_program import attribute, is_dequantize, is_quantize, is_size, origin, source_line, stand_in, whence
 from .int64_range import require_known, with_range
 from .loops import lower_loop
+from .moved_constants import moved_constant
 from .operator_names import canonical, is_reproducible, map_arguments
 from .program_facts import Facts
 from .quantize_nodes import dequantized, ends_quantized, operand, output_qparams, quantized, steps_behind
@@ -212,15 +213,30 @@ class Lowering:
         require_known(node, rule, self.values)
         if rule.quant not in (Q.CONV, Q.SHARED):
             args, kwargs = (_map_values(v, self._static) for v in (args, kwargs))
+        reals = isinstance(meta, torch.Tensor) and meta.dtype.is_floating_point
         try:
+            if reals and rule.traits.moves and all(v.is_const for v in inputs):
+                return self._moved(rule, node, args, kwargs, inputs)
             result = self._apply(rule, node, args, kwargs, inputs)
         except Rejected as why:
-            makes_reals = isinstance(meta, torch.Tensor) and meta.dtype.is_floating_point
-            if self.target.tosa_spec.support_float() or not makes_reals or any(v.quant for v in inputs):
+            if self.target.tosa_spec.support_float() or not reals or any(v.quant for v in inputs):
                 raise
             raise self._own_reason(rule, node) or NOT_QUANTIZED from why
         _verify_result(node, result, rule)
         return with_range(result, node, rule, self.values)
+
+    def _moved(self, rule: Rule, node: Node, args: Any, kwargs: Any, inputs: list[Value]) -> Any:
+        """Of quantized constants: integers if they stand for the result, real numbers if not."""
+        mark = self.builder.mark()
+        try:
+            result = self._apply(rule, node, args, kwargs, inputs)
+            if result.is_const:
+                return result
+        except Rejected:
+            pass
+        self.builder.undo(mark)
+        moved = moved_constant(aten_overload(node.target), args, kwargs)
+        return self._evaluate(node, args, kwargs) if moved is None else self.builder.const(*moved)
 
     def _own_reason(self, rule: Rule, node: Node) -> Rejected | None:
         """Why a node would stay on the CPU whatever TOSA the target had; None if it would not."""

@@ -146,6 +146,4 @@ def _parameters(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, tor
         raise Rejected(f"has the zero point {quant.zero_point}, which is no {str(dtype)[6:]}", "calibrate again")
     if dtype != torch.uint8:
         return quant, dtype
-    if quant.axis is not None:
-        raise Rejected("has uint8 integers with a scale per channel", "use int8")
     return replace(quant, zero_point=quant.zero_point - 128, qmin=quant.qmin - 128, qmax=quant.qmax - 128), torch.int8

@@ -32,6 +32,11 @@ class Convolutions(DynamicQuantization):
             "has weights with scales along an axis that is not that of its output channels",
             "quantize them with a scale for each output channel, or with one for all",
         )
+        require(
+            x.quant is None or weight.quant is not None or self.spec.support_float(),
+            "has weights that are not quantized, and the target has integers only",
+            "quantize the weights behind what computes them, or remove the exclusion of this layer",
+        )
         if x.quant is None or weight.quant is None or crossed:
             x, weight = self.real(x), self.real(weight)
             tensors = [self.tensor(x), self.tensor(weight)]

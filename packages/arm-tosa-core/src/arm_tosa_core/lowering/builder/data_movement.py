@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from ...support.errors import Rejected, require
 from ...tosa.dtypes import numpy_dtype
@@ -160,8 +161,6 @@ class DataMovement(Quantization, Casts):
         if not any(a or b for a, b in padding):
             return x
         x = self.apply_clamp(x)
-        tensor = self.tensor(x, x.axes)
-        flat = [n for pair in _to_memory(x, padding) for n in pair]
         quant = x.quant
         if quant is not None and quant.axis is not None:
             require(number == 0, f"pads numbers that have a scale per channel with {number:g}")
@@ -170,6 +169,11 @@ class DataMovement(Quantization, Casts):
         elif quant is not None:
             self.require_steps(torch.tensor(number), quant)
             number = int(quant.quantize(torch.tensor(number)))
+        if x.const is not None and quant is not None:
+            padded = functional.pad(x.const, [n for pair in reversed(padding) for n in pair], value=number)
+            return self.const(padded, quant)
+        tensor = self.tensor(x, x.axes)
+        flat = [n for pair in _to_memory(x, padding) for n in pair]
         fill = number if tensor.dtype.is_float else int(number)
         if not (tensor.dtype.is_float or tensor.dtype is DType.BOOL):
             ends = np.iinfo(numpy_dtype(tensor.dtype))
