@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core import lower
 from arm_tosa_core.cli.main import app
+from arm_tosa_core.exir.compile_spec import TargetCompileSpec
 from arm_tosa_core.testing.harness import exported
 
 
@@ -33,7 +34,7 @@ NET_INPUTS = (torch.randn(1, 3, 8, 8), torch.randn(1, 8, 8, 8))
 def net_pte(target: str, scheme: str) -> bytes:
     """The first network compiled."""
     torch.manual_seed(0)
-    spec = EthosUCompileSpec(target)
+    spec = TargetCompileSpec(target)
     return lower(exported(Net().eval(), NET_INPUTS, spec, scheme), spec).buffer
 
 

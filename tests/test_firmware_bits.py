@@ -19,6 +19,7 @@ from arm_cortex_m.kernels import FILES
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
 from arm_tosa_core import lower
+from arm_tosa_core.accuracy.random_inputs import random_inputs
 from arm_tosa_core.cli.main import app
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.exir.pte_steps import method
@@ -57,6 +58,23 @@ def test_firmware_gives_the_programs_bits(case: str, tmp_path: Path) -> None:
         one, other = (np.load(tmp_path / f"{name}_{index}.npy") for name in ("firmware", "pte"))
         assert one.dtype == other.dtype == np.float32 and np.array_equal(one, other)
         assert one.min() < one.max(), "of a constant, a comparison says nothing"
+
+
+@pytest.mark.parametrize("target", ["ethos-u55-128", "cortex-m55"])
+def test_a_tosa_file_gives_its_bits(target: str, tmp_path: Path) -> None:
+    require(*BARE_METAL)
+    (graph,) = (each.payload for each in delegates(net_pte("tosa-int", "int8")))
+    (file := tmp_path / "net.tosa").write_bytes(graph)
+    arrays, words = random_inputs(load(graph), 0), []
+    for index, array in enumerate(arrays):
+        np.save(tmp_path / f"x{index}.npy", array)
+        words += ["--input", tmp_path / f"x{index}.npy"]
+    invoke("deploy", file, "--target", target, "--board", "mps3-an547", "-o", tmp_path / "firmware")
+    invoke("run", tmp_path / "firmware", *words, "--output", tmp_path / "y.npy")
+    for index, wanted in enumerate(reference_model.run(graph, arrays)):
+        made = np.load(tmp_path / f"y_{index}.npy")
+        assert made.dtype == np.int8 and np.array_equal(made, wanted)
+        assert made.min() < made.max(), "of a constant, a comparison says nothing"
 
 
 def wanted_of_words(folder: Path) -> np.ndarray[Any, Any]:
