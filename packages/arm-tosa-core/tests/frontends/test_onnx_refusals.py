@@ -60,6 +60,19 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
         _with(lambda p: p.graph.node[0].attribute.append(helper.make_attribute("kernel_shape", [5, 3]))),
         r"Conv 'stem': its kernel_shape is \[5, 3\], and its weights are of \[3, 3\]",
     ),
+    "pads below 0": (
+        _with(lambda p: p.graph.node[0].attribute.append(helper.make_attribute("pads", [-1, 0, 0, 0]))),
+        r"Conv 'stem': its pads are \[-1, 0, 0, 0\], and ONNX has none below 0",
+    ),
+    "a convolution of integers": (
+        model(
+            N("Cast", ["x"], ["i"], to=6),
+            N("ConvTranspose", ["i", "w"], ["y"], name="up"),
+            inputs=IMAGE,
+            constants={"w": np.ones((4, 4, 3, 3), np.int32)},
+        ),
+        r"ConvTranspose 'up': its input is int32, and ONNX has it for reals only",
+    ),
     "an output": (
         _with(lambda p: p.graph.node.append(N("MaxPool", ["y"], ["z", "i"], name="p", kernel_shape=[2, 2]))),
         r"MaxPool 'p': its output 'i' is not made",

@@ -44,6 +44,7 @@ class _Window:
             len(strides) == len(dilations) == rank and len(pads) == 2 * rank and min(strides + dilations) > 0,
             "its strides, dilations or pads do not fit its window",
         )
+        require(min(pads) >= 0, f"its pads are {pads}, and ONNX has none below 0", "cut the input by a Slice before it")
         window = cls(list(kernel), strides, dilations, pads[:rank], pads[rank:])
         mode = node.get("auto_pad", "NOTSET")
         if mode != "NOTSET":
@@ -93,7 +94,12 @@ class _Window:
 
 @ROWS.row("Conv")
 def conv(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    _require_real(x)
     return convolution(node, x, weight, bias)
+
+
+def _require_real(x: Tensor) -> None:
+    require(is_float(x), f"its input is {str(x.dtype)[6:]}, and ONNX has it for reals only", "cast it before")
 
 
 def convolution(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -106,6 +112,7 @@ def convolution(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | None =
 
 @ROWS.row("ConvTranspose")
 def conv_transpose(node: FileNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    _require_real(x)
     window = _Window.of(node, x, weight.shape[2:])
     rank = len(window.kernel)
     more = list(node.get("output_padding") or [0] * rank)
@@ -164,6 +171,7 @@ def _largest(x: Tensor, window: _Window, ceil: bool) -> Tensor:
 
 @ROWS.row("AveragePool")
 def average_pool(node: FileNode, x: Tensor) -> Tensor:
+    _require_real(x)
     window, ceil = _Window.of(node, x, node["kernel_shape"], dilated=False), bool(node.get("ceil_mode", 0))
     run, sizes = _MEANS[len(window.kernel)], window.results(x.shape[2:], ceil)
     counted = bool(node.get("count_include_pad", 0))
