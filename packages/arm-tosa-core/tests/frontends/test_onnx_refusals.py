@@ -73,6 +73,15 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
         ),
         r"ConvTranspose 'up': its input is int32, and ONNX has it for reals only",
     ),
+    "a layer of integers": (
+        model(
+            N("Cast", ["x"], ["i"], to=6),
+            N("Gemm", ["i", "w"], ["y"], name="last"),
+            inputs={"x": (2, 3)},
+            constants={"w": np.ones((3, 4), np.int32)},
+        ),
+        r"Gemm 'last': its input is int32",
+    ),
     "an output": (
         _with(lambda p: p.graph.node.append(N("MaxPool", ["y"], ["z", "i"], name="p", kernel_shape=[2, 2]))),
         r"MaxPool 'p': its output 'i' is not made",

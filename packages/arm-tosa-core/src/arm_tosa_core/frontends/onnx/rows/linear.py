@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from ...file_graph import FileNode
 from ...file_model import Expansion
-from .table import ROWS, known
+from .table import ROWS, is_float, known, require
 
 
 def _linear(node: FileNode, weight: Tensor, bias: Tensor | None) -> Expansion:
@@ -38,6 +38,7 @@ def constant_matrix(node: FileNode, x: Tensor, y: Tensor) -> Expansion | None:
 @ROWS.row("Gemm")
 def gemm(node: FileNode, x: Tensor, y: Tensor, bias: Tensor | None = None) -> Tensor:
     """With ``beta`` of 0 the bias is not read, as in BLAS: not even an infinite one counts."""
+    require(is_float(x), f"its input is {str(x.dtype)[6:]}", "make it a MatMul and an Add")
     x = x.t() if node["transA"] else x
     bias = None if node["beta"] == 0.0 else bias
     if node["transB"] and node["alpha"] == node["beta"] == 1.0 and (bias is None or bias.dim() == 1):
@@ -51,7 +52,7 @@ def gemm(node: FileNode, x: Tensor, y: Tensor, bias: Tensor | None = None) -> Te
 
 @ROWS.expansion("Gemm")
 def constant_layer(node: FileNode, x: Tensor, y: Tensor, bias: Tensor | None = None) -> Expansion | None:
-    if node["transA"] or not known(y) or not (bias is None or known(bias)):
+    if node["transA"] or not is_float(x) or not known(y) or not (bias is None or known(bias)):
         return None
     weight = y if node["transB"] else y.t()
     if node["beta"] == 0.0:
