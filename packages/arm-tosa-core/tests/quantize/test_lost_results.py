@@ -50,6 +50,24 @@ def random(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return x * 0.001 + torch.rand_like(x)
 
 
+def decisions(x: torch.Tensor, mask: torch.Tensor) -> Any:
+    return (x * 3).argmax(-1).float(), x.sort()[1].float(), (x * 2).sign(), (x > x.mean()).float(), (x * 2).sum()
+
+
+def as_many_as_are_above(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    doubled = x * 2
+    return doubled[doubled > 0.05]
+
+
+def alike_at_first(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return x + 5 * mask[:1, :1, :1].float()
+
+
+def inverse(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    square = x[:, :, :4]
+    return torch.linalg.cholesky(square @ square.mT + 1e-6 * torch.eye(4))
+
+
 def row_of_a_sum(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     count = (x.softmax(-1).cumsum(-1) > 0.999).sum(-1, keepdim=True)
     return x.gather(-1, count - 1)
@@ -77,6 +95,8 @@ def quantized(of: Forward, config: QuantizationConfig) -> list[str]:
         (softmax_of_masked, INT8, ""),
         (softmax_of_masked, INT16, ""),
         (random, INT8, ""),
+        (decisions, INT8, ""),
+        (as_many_as_are_above, INT8, ""),
     ],
 )
 def test_lost_results_are_named(of: Forward, config: QuantizationConfig, named: str) -> None:
@@ -88,7 +108,23 @@ def test_lost_results_are_named(of: Forward, config: QuantizationConfig, named: 
         assert ("16 bits" in text) == (config is INT8)
 
 
+def test_what_the_first_samples_have_in_common_is_no_loss() -> None:
+    """A calibration set may be sorted by class."""
+    still = torch.linspace(-0.01, 0.01, 48).reshape(2, 4, 6)
+    samples = [(still, torch.zeros(2, 4, 6, dtype=torch.bool))] * 2
+    program = torch.export.export(Model(alike_at_first), samples[0])
+    quantizer = TOSAQuantizer(SPEC).set_global(INT8)
+    others = [(still, torch.ones(2, 4, 6, dtype=torch.bool))] * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LostResultWarning)
+        quantize_program(program, quantizer, samples + others)
+
+
 def test_a_quantized_model_that_does_not_run_is_refused() -> None:
     with pytest.raises(UsageError, match=r"does not run on a sample.*index -1 is out of bounds.*clamp"):
         quantized(row_of_a_sum, INT8)
     assert quantized(row_of_a_sum, INT16) == []
+    with pytest.raises(
+        UsageError, match=r"does not run on a sample[^:]*: linalg.cholesky[^.]*\. Keep what computes it"
+    ):
+        quantized(inverse, INT8)

@@ -33,15 +33,12 @@ from .corrections.weight_rounding import round_weights
 from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, Decision, decisions, wide_decisions
 from .infinities import asks_for_infinity, refuse_infinities
 from .long_tails import warn_of_long_tails
-from .lost_results import warn_of_lost_results
-from .probe.calls import SAMPLES, Sample, as_call, inputs_of, is_empty
+from .lost_results import Results, warn_of_lost_results
+from .probe.calls import SAMPLES, Sample, as_call, inputs_of
 from .probe.runner import Runner, unwritten
 from .probe.states import States, find_states, resolve_states, with_carried_states
 from .quantizer import TOSAQuantizer
 from .usable_weights import require_usable
-
-#: Samples on which the results of the quantized model are compared with those in float.
-_COMPARED = 2
 
 
 @dataclass(frozen=True)
@@ -162,7 +159,7 @@ def quantize_program(
         report += decisions(converted, round_weights(converted, inputs), ROUNDED)
     if switches.bias_correction:
         report += decisions(converted, correct_biases(converted, inputs), CORRECTED)
-    warn_of_lost_results(floating, converted, first, floats)
+    warn_of_lost_results(floating, converted, floats)
     return Quantized(floating, converted, carried, report)
 
 
@@ -184,18 +181,15 @@ def _calibrate(
     others: Iterable[Sample],
     inputs: LayerInputs,
     progress: Callable[[int], None],
-) -> list[list[Any]]:
-    """Observes all samples, and what layers read of the first ones; the results of the first two."""
-    prepared, filled = looking.program, False
-    results: list[list[Any]] = []
+) -> Results:
+    """Observes all samples, and what layers read of the first ones."""
+    prepared, results = looking.program, Results()
     for done, sample in enumerate(chain(first, others), 1):
         outputs = (looking if done <= len(first) else plain).outputs(inputs_of(prepared, sample))
-        if len(results) < _COMPARED:
-            results.append([x.clone() if isinstance(x, torch.Tensor) else x for x in outputs])
+        results.add(sample, outputs)
         inputs.next_call()
-        filled = filled or not is_empty(sample)
         progress(done)
-    if not filled:
+    if not results.samples:
         raise UsageError("no tensor of the calibration data has an element: give one sample at least that has some")
     return results
 
