@@ -92,6 +92,10 @@ MODULES: dict[str, nn.Module] = MOVED | {
     "image, average": Activations(lambda x: F.avg_pool2d(x, 2), 1),
     "image, windows": Activations(lambda x: F.max_pool2d(x, 3, 1, 1), 2),
     "image, chosen": Activations(lambda x: torch.where(torch.ones(2, 1, 4, 4, 4) > 0, x, 0.5), 2),
+    "image, chosen beside 0": Activations(lambda x: torch.where(x > 0.1, x, 0.0), 1),
+    "image, chosen beside rows": Activations(lambda x: torch.where(x > 0.1, x, torch.ones(4, 1)), 1),
+    "image, filled": Activations(lambda x: x.masked_fill(torch.arange(4) > 1, 0.5), 1),
+    "image, lower part": Activations(torch.tril, 1),
     "image, scales again": Activations(lambda x: Activations(torch.relu, 1).channels(torch.relu(x)), 1),
 }
 

@@ -93,8 +93,9 @@ class Selection(Arithmetic):
         else:
             assert like.const is not None
             dtype = like.const.dtype
-        self.require_steps(value.const, quant)
-        return self.const(quant.quantize(value.const).to(dtype), quant)
+        data = value.const.reshape((1,) * max(like.rank - value.rank, 0) + value.shape)  # scales may be along an axis
+        self.require_steps(data, quant)
+        return self.const(quant.quantize(data).to(dtype), quant)
 
 
 def _stored(value: Value) -> tuple[Any, ...]:
