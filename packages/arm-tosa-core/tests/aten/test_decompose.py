@@ -179,16 +179,26 @@ def test_vmap_is_taken_apart() -> None:
     torch.testing.assert_close(made.module()(x), program.module()(x))
 
 
-def test_a_write_to_a_parameter_is_refused() -> None:
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda w: w.mul_(0.5),
+        lambda w: w.view(-1).add_(1),
+        lambda w: w[0].mul_(2),
+        lambda w: torch._foreach_add_([w], 1.0),
+    ],
+    ids=["itself", "a view", "a row", "several"],
+)
+def test_a_write_to_a_parameter_is_refused(write: Callable[[torch.Tensor], Any]) -> None:
     class Writes(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.weight = nn.Parameter(torch.ones(3), requires_grad=False)
+            self.weight = nn.Parameter(torch.ones(2, 3), requires_grad=False)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            self.weight.mul_(0.5)
+            write(self.weight)
             return x * self.weight
 
     program = torch.export.export(Writes(), (torch.ones(3),))
-    with pytest.raises(UsageError, match="mul_ writes to the parameter weight .*make it a buffer"):
+    with pytest.raises(UsageError, match="writes to the parameter weight.*make it a buffer"):
         functional(program)

@@ -50,11 +50,20 @@ def functional(program: ExportedProgram) -> ExportedProgram:
     for node in program.graph.nodes:
         written = node.args[0] if mutable(node) and node.args else None
         if isinstance(written, Node) and written.name in parameters:
-            raise UsageError(
-                f"{node.name} writes to the parameter {parameters[written.name]} of the model, as an embedding with "
-                "max_norm does: make it a buffer, or write to it once before the model is exported"
-            )
-    return run_decompositions(program, {}) if any(map(mutable, program.graph.nodes)) else program
+            raise _writes_to(parameters[written.name], f"{node.name} of the model")
+    if not any(map(mutable, program.graph.nodes)):
+        return program
+    program = run_decompositions(program, {})
+    for parameter in program.graph_signature.parameters_to_mutate.values():  # by a view of it
+        raise _writes_to(parameter, "the model")
+    return program
+
+
+def _writes_to(parameter: str, what: str) -> UsageError:
+    return UsageError(
+        f"{what} writes to the parameter {parameter}, as an embedding with max_norm does: make it a buffer, or write "
+        "to it once before the model is exported"
+    )
 
 
 def out_of_place(program: ExportedProgram) -> ExportedProgram:

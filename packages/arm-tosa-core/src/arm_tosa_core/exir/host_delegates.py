@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from hashlib import sha256
 from importlib import import_module
 
 import numpy as np
@@ -14,28 +15,37 @@ from ..tosa.dtypes import numpy_dtype
 from ..tosa.loader import load
 from .pte import Delegate, Pte, target_of
 
-#: By the names of the delegates that this process has registered: the targets of the payloads of all programs so far.
+#: By the names of the delegates that this process has registered: the targets by digests of all payloads so far.
 _runners: dict[str, dict[bytes, Target]] = {}
 
 
 def register(pte: Pte, missing: Collection[str]) -> None:
     """Registers the delegates of these names that the targets of a program can stand for in this process.
 
-    A delegate that is registered already learns the payloads of this program. The target's ``Host.run`` computes a
+    A delegate that is registered already takes the payloads of this program too. The target's ``Host.run`` computes a
     delegate whose payload is its TOSA graph. Other names are left as they are.
 
     Raises:
-        UsageError: the runtime that is installed is of an earlier version.
+        UsageError: the runtime that is installed is of an earlier version, or nothing runs a payload of a delegate
+            that is registered already.
     """
     for backend_id in sorted({*missing, *_runners}):
         delegates = [delegate for delegate in pte.delegates if delegate.backend_id == backend_id]
         targets = [_runner(delegate) for delegate in delegates]
-        runners = {delegate.payload: target for delegate, target in zip(delegates, targets, strict=True) if target}
+        runners = {
+            _digest(delegate.payload): target for delegate, target in zip(delegates, targets, strict=True) if target
+        }
         if None in targets:
+            if backend_id in _runners:
+                raise UsageError(f"a part that is delegated to {backend_id} is of a target that nothing here runs")
             continue
         if backend_id not in _runners:
             _register(backend_id)
         _runners[backend_id].update(runners)
+
+
+def _digest(payload: bytes) -> bytes:
+    return sha256(payload).digest()
 
 
 def _runner(delegate: Delegate) -> Target | None:
@@ -50,7 +60,7 @@ def _runner(delegate: Delegate) -> Target | None:
 
 def _register(backend_id: str) -> None:
     def run(payload: bytes, buffers: Sequence[memoryview]) -> None:
-        graph, host_run = load(payload), _runners[backend_id][payload].host.run
+        graph, host_run = load(payload), _runners[backend_id][_digest(payload)].host.run
         assert host_run is not None, "only such targets are among them"
         arrays = [
             np.frombuffer(buffer, numpy_dtype(tensor.dtype)).reshape(tensor.shape)
