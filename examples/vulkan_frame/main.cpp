@@ -145,7 +145,11 @@ int run(const std::string& path, int count, const std::string& out, bool async) 
     v12.timelineSemaphore = VK_TRUE;
     v12.pNext = &v13;
     vk::PhysicalDeviceFeatures2 features({}, &v12);
-    features.features.shaderStorageImageExtendedFormats = VK_TRUE;  // rg16f, of motion
+    if (physical.getFeatures().shaderStorageImageExtendedFormats == VK_FALSE) {
+        throw std::runtime_error(
+            "the device has no storage images of rg16f, which motion vectors are");
+    }
+    features.features.shaderStorageImageExtendedFormats = VK_TRUE;
     for (const vgf::Feature& feature : wanted.features) {
         std::printf("the device has %s, for %s\n", feature.name, feature.purpose);
     }
