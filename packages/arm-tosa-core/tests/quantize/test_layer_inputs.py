@@ -59,7 +59,7 @@ def test_errors_of_weights_are_those_of_results(layer: nn.Module, shape: tuple[i
     quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
     prepared = prepare_pt2e(torch.export.export(module, (calls[0],)).module(), quantizer)
     inputs = LayerInputs(prepared, quantizer.rules, spreads=True)
-    runner = Runner(prepared, inputs.nodes, inputs.see, observe=True)
+    runner = Runner(prepared, dict.fromkeys(inputs.nodes, inputs.see), observe=True)
     for x in calls:
         runner.outputs(inputs_of(prepared, ((x,), {})))
         inputs.next_call()

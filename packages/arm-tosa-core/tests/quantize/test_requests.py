@@ -171,43 +171,6 @@ def test_nan_in_calibration_data() -> None:
 INF, NAN = float("inf"), float("nan")
 
 
-class Function(nn.Module):
-    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.function(x * 2)
-
-
-@pytest.mark.parametrize(
-    ("function", "name"),
-    [
-        (torch.isinf, "isinf"),
-        (torch.isfinite, "isfinite"),
-        (torch.isneginf, "isneginf"),
-        (lambda x: torch.nan_to_num(x, posinf=5.0), "nan_to_num"),
-        (lambda x: x == INF, "eq"),
-        (lambda x: x.abs() < INF, "lt"),
-        (lambda x: x >= torch.tensor([0.0, INF, INF]), "ge"),
-    ],
-)
-def test_infinity_is_asked_for(function: Callable[[torch.Tensor], torch.Tensor], name: str) -> None:
-    finite, infinite = torch.tensor([1.0, 2.0, -3.0]), torch.tensor([1.0, INF, -INF])
-    program = torch.export.export(Function(function), (finite,))
-    made = quantize_program(program, quantizer(), [finite]).converted(finite)
-    assert made.dtype != torch.bool or torch.equal(made, Function(function)(finite))
-    with pytest.raises(UsageError, match=f"'{name}' .* asks for infinity") as caught:
-        quantize_program(program, quantizer(), [finite] * 9 + [infinite])
-    assert "While executing" not in str(caught.value)
-
-
-def test_infinity_that_nothing_asks_for() -> None:
-    x = torch.tensor([1.0, 2.0, -INF])
-    program = torch.export.export(Function(lambda x: x > 3), (x,))
-    assert quantize_program(program, quantizer(), [x]).converted(x).tolist() == [False, True, False]
-
-
 @pytest.mark.parametrize(
     ("numbers", "said"),
     [

@@ -142,10 +142,10 @@ def compare(
     exact = {n.name: n for n in prepared.graph.nodes if operators and _computes(n)}
     seen = _results(converted, exact)
     floats, integers = _Results(), _Results()
-    runners = [Runner(converted, seen.values(), integers.see)]
+    runners = [Runner(converted, dict.fromkeys(seen.values(), integers.see))]
     is_known = bool(known)
     if not is_known:
-        runners.insert(0, Runner(prepared, exact.values(), floats.see))
+        runners.insert(0, Runner(prepared, dict.fromkeys(exact.values(), floats.see)))
     for (args, kwargs), outputs in run(samples, *runners):
         got = outputs[-1]
         wanted = known[count] if known is not None and is_known else outputs[0]

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from ..aten.functionalize import without_transforms
@@ -31,7 +31,7 @@ from .corrections.layer_inputs import LayerInputs
 from .corrections.shared_scales import keep_narrow
 from .corrections.weight_rounding import round_weights
 from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, Decision, decisions, wide_decisions
-from .infinities import asks_for_infinity, refuse_infinities
+from .infinities import Infinities
 from .long_tails import warn_of_long_tails
 from .lost_results import Results, warn_of_lost_results
 from .probe.calls import SAMPLES, Sample, as_call, inputs_of
@@ -134,18 +134,12 @@ def quantize_program(
     with unwritten(module):
         prepared = _prepared(module, quantizer.set_samples(first))
         inputs = LayerInputs(prepared, quantizer.rules, spreads=switches.rounding)
-        looked_at = inputs.nodes if switches.rounding or switches.bias_correction else ()
-        asking = [node for node in prepared.graph.nodes if asks_for_infinity(node, quantizer.rules)]
-
-        def see(node: Node, operands: Sequence[Any], result: Any) -> None:
-            if node in asking:
-                refuse_infinities(node, operands)
-            else:
-                inputs.see(node, operands, result)
-
-        looking = Runner(prepared, [*looked_at, *asking], see, observe=True)
-        plain = Runner(prepared, asking, see, observe=True)
-        floats = _calibrate(looking, plain, first, calls, inputs, progress)
+        layers = inputs.nodes if switches.rounding or switches.bias_correction else ()
+        infinities = Infinities(prepared, quantizer.rules)
+        looking = Runner(prepared, {**dict.fromkeys(layers, inputs.see), **infinities.looks}, observe=True)
+        plain = Runner(prepared, infinities.looks, observe=True)
+        floats = _calibrate(looking, plain, len(first), infinities.kept(chain(first, calls)), inputs, progress)
+    infinities.refuse()
     report = [*wide_decisions(prepared), *report]
     warn_of_long_tails(prepared)
     warn_of_all_zeros(prepared)
@@ -177,15 +171,15 @@ def _prepared(module: GraphModule, quantizer: TOSAQuantizer) -> GraphModule:
 def _calibrate(
     looking: Runner,
     plain: Runner,
-    first: Sequence[Sample],
-    others: Iterable[Sample],
+    first: int,
+    samples: Iterable[Sample],
     inputs: LayerInputs,
     progress: Callable[[int], None],
 ) -> Results:
     """Observes all samples, and what layers read of the first ones."""
     prepared, results = looking.program, Results()
-    for done, sample in enumerate(chain(first, others), 1):
-        outputs = (looking if done <= len(first) else plain).outputs(inputs_of(prepared, sample))
+    for done, sample in enumerate(samples, 1):
+        outputs = (looking if done <= first else plain).outputs(inputs_of(prepared, sample))
         results.add(sample, outputs)
         inputs.next_call()
         progress(done)

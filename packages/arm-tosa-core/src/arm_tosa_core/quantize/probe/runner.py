@@ -31,8 +31,7 @@ class Runner(Interpreter):
 
     Args:
         module: exported, prepared or converted.
-        nodes: calls of operators to look at; all others are only run.
-        look: what looks at them.
+        looks: what looks at which calls of operators; all others are only run.
         keep: whether ``env`` keeps the results of all nodes after a call.
         observe: whether its observers observe.
     """
@@ -40,8 +39,7 @@ class Runner(Interpreter):
     def __init__(
         self,
         module: GraphModule,
-        nodes: Iterable[Node] = (),
-        look: Look = lambda node, args, result: None,
+        looks: Mapping[Node, Look] = MappingProxyType({}),
         *,
         keep: bool = False,
         observe: bool = False,
@@ -49,7 +47,7 @@ class Runner(Interpreter):
         super().__init__(module, garbage_collect_values=not keep)
         self.program = module
         self._writes = any(mutable(node) for node in module.graph.nodes)
-        self._nodes, self._look, self._observe = frozenset(nodes), look, observe
+        self._looks, self._observe = looks, observe
         self.replaced: Replaced = MappingProxyType({})
 
     def outputs(self, inputs: Sequence[Any], known: Mapping[Node, Any] | None = None) -> list[Any]:
@@ -76,19 +74,20 @@ class Runner(Interpreter):
 
     def run_node(self, n: Node) -> Any:
         if n.op == "call_module" and n.name.startswith(_OBSERVER):
-            return self._observed(n) if self._observe else self.fetch_args_kwargs_from_env(n)[0][0]
-        if n not in self._nodes:
+            return self.observed(n) if self._observe else self.fetch_args_kwargs_from_env(n)[0][0]
+        if (look := self._looks.get(n)) is None:
             return super().run_node(n)
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         result = getattr(self, n.op)(n.target, args, kwargs)
         try:
-            self._look(n, args, result)
+            look(n, args, result)
         except UsageError:
             self.extra_traceback = False  # of torch.fx, in terms of the prepared graph
             raise
         return result
 
-    def _observed(self, observer: Node) -> Any:
+    def observed(self, observer: Node) -> Any:
+        """What an observer that observes gives."""
         try:
             return super().run_node(observer)
         except UsageError as error:
@@ -118,7 +117,7 @@ def run(samples: Iterable[Sample], *runners: Runner) -> Iterator[tuple[Sample, l
 
 def look(samples: Iterable[Sample], module: GraphModule, nodes: Iterable[Node], at: Look) -> None:
     """Runs a module on samples for the sake of what is looked at."""
-    for _ in run(samples, Runner(module, nodes, at)):
+    for _ in run(samples, Runner(module, dict.fromkeys(nodes, at))):
         pass
 
 
