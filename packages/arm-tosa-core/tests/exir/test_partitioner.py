@@ -184,7 +184,7 @@ def test_a_layer_left_in_float(spec: str) -> None:
     else:
         assert lowered.outside["aten.convolution.default"] == 1 and len(lowered.payloads) == 2
         (row,) = [row for row in lowered.report.rejected if row.target == "aten.convolution.default"]
-        assert "is not quantized" in row.reason
+        assert "weights that are not quantized" in row.reason
     assert_same(lowered.run(X), wanted, within)
 
 

@@ -66,6 +66,8 @@ class Infinities:
         def compare(node: Node, _args: Sequence[Any], result: torch.Tensor) -> None:
             infinite, wanted = floats.pop()
             asking = self._choices.get(node, node)
+            if result.shape != wanted.shape:  # a size is computed from such numbers
+                raise UsageError(_refusal(asking))
             if asking is node:
                 bad = wrong[node] = infinite & (result != wanted)
             else:
