@@ -42,6 +42,22 @@ def programs(session: nox.Session) -> None:
     shared(session).python("-m", "programs", *words, PYTHONPATH=str(ROOT / "tests"), OMP_NUM_THREADS="1")
 
 
+_PROGRAMS_OF_A_PART = 1000
+
+
+@nox.session(name="night-programs")
+@nox.parametrize("part", range(night.PARTS))
+def night_programs(session: nox.Session, part: int) -> None:
+    """5,000 random programs of the commit's seed, in five parts; their rows are written to ``.nox/programs``."""
+    install(session, COMPILER, VULKAN)
+    rows = ROOT / ".nox" / "programs" / f"{commit(session)}-{part}.jsonl"
+    rows.parent.mkdir(exist_ok=True)
+    rows.unlink(missing_ok=True)
+    which = ("--seed", commit(session), "--first", str(part * _PROGRAMS_OF_A_PART), "--count", str(_PROGRAMS_OF_A_PART))
+    words = (*which, "--out", str(rows))
+    shared(session).python("-m", "programs", *words, PYTHONPATH=str(ROOT / "tests"), OMP_NUM_THREADS="1")
+
+
 @nox.session
 def hostile(session: nox.Session) -> None:
     """5,000 spoiled files of every format, each opened in a process of its own; takes --count, --seed and --first."""
@@ -73,9 +89,10 @@ NIGHTLY: dict[str, tuple[str, ...]] = {
     "tests": ("--slow", f"--record-slow={_RESULTS / 'slow_tests.json'}"),
     **dict.fromkeys(("tests-core", "tests-cortex-m", "tests-ethosu", "tests-vgf", "tests-runtime"), _REPEATED),
     **dict.fromkeys(("versions(which='oldest')", "versions(which='newest')"), _REPEATED),
-    **dict.fromkeys(("operators-ethosu", "operators-cortex-m", "operators-vgf", "firmware", "sanitize", "fuzz"), ()),
-    "programs": ("--count", "5000"),
-    **dict.fromkeys(("nnsmith", "hostile", "rival-sample", "rival-suite"), ()),
+    **dict.fromkeys(
+        (*night.OPERATORS_ETHOSU, "operators-cortex-m", "operators-vgf", "firmware", "sanitize", "fuzz"), ()
+    ),
+    **dict.fromkeys((*night.PROGRAMS, "nnsmith", "hostile", "rival-sample", "rival-suite"), ()),
 }
 
 
@@ -102,14 +119,11 @@ def nightly(session: nox.Session) -> None:
         session.error(str(error))
     failed = []
     for name in wanted:
-        words = NIGHTLY[name]
-        if name == "programs":
-            words = (*words, "--seed", on[:8])
         began, report = time.monotonic(), Path(session.create_tmp()).resolve() / "report.json"
         report.unlink(missing_ok=True)
         # A process of its own: a session that fails must not end the night.
         nox_runs = (sys.executable, "-m", "nox", "--report", str(report), "-s", name)
-        ended = subprocess.run([*nox_runs, "--", *words], cwd=ROOT, check=False)
+        ended = subprocess.run([*nox_runs, "--", *NIGHTLY[name]], cwd=ROOT, check=False)
         if ended.returncode or not night.all_passed(report):
             failed.append(name)
             continue

@@ -131,11 +131,11 @@ def tested_alone(session: nox.Session, package: Path, *needs: Path) -> None:
 
 
 @nox.session(name="operators-ethosu")
-def operators_ethosu(session: nox.Session) -> None:
+@nox.parametrize("target", [target for target in REFUSALS if target.startswith("ethos")])
+def operators_ethosu(session: nox.Session, target: str) -> None:
     """Every operator case compiled by Vela for an Ethos-U55, U65 and U85, and run on the functional model."""
     install(session, COMPILER)
-    for target in [target for target in REFUSALS if target.startswith("ethos")]:
-        _operators(shared(session), target, session.posargs)
+    _operators(shared(session), target, session.posargs)
 
 
 @nox.session(name="operators-vgf")

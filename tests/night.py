@@ -42,6 +42,11 @@ def _packages(*names: str, tests: bool = False) -> tuple[str, ...]:
     return ("constraints.txt", *(f"packages/{name}/{part}" for name in names for part in parts))
 
 
+#: Sessions in parts, each with a pass of its own: a night that ends early keeps them.
+PARTS = 5
+PROGRAMS = tuple(f"night-programs(part={part})" for part in range(PARTS))
+OPERATORS_ETHOSU = tuple(f"operators-ethosu(target='ethos-{chip}')" for chip in ("u55-128", "u65-256", "u85-256"))
+
 _COMPILER = _packages("arm-tosa-core", "arm-cortex-m", "arm-ethosu", "arm-vgf")
 #: What a session is there for, files and folders, where that is less than everything. ``docs``, ``lint``, ``types`` and
 #: ``platforms`` have no row. Nor is a change of a page or a benchmark a reason to repeat an hour of tests in the night:
@@ -68,13 +73,13 @@ SOURCES: dict[str, tuple[str, ...]] = {
         ("versions(which='oldest')", "versions(which='newest')"),
         _packages("arm-tosa-core", "arm-cortex-m", "arm-ethosu", "arm-vgf", tests=True),
     ),
-    "operators-ethosu": (*_packages("arm-tosa-core", "arm-ethosu"), f"{RUNTIME}/src/ethosu"),
+    **dict.fromkeys(OPERATORS_ETHOSU, (*_packages("arm-tosa-core", "arm-ethosu"), f"{RUNTIME}/src/ethosu")),
     "operators-cortex-m": _packages("arm-tosa-core", "arm-cortex-m"),
     "operators-vgf": (*_packages("arm-tosa-core", "arm-vgf"), f"{RUNTIME}/src/vgf"),
     "firmware": (*_COMPILER, *_ENGINE, *(f"tests/{name}.py" for name in ("all_networks_in_qemu", "firmware_networks"))),
     "sanitize": (RUNTIME,),
     "fuzz": (*_packages("arm-tosa-core", "arm-ethosu"), f"{RUNTIME}/src/ethosu", f"{RUNTIME}/tests/ethosu_model"),
-    "programs": (*_COMPILER, *_ENGINE, "tests/programs"),
+    **dict.fromkeys(PROGRAMS, (*_COMPILER, *_ENGINE, "tests/programs")),
     "nnsmith": (*_COMPILER, *_ENGINE, "tests/programs"),
     "hostile": (*_COMPILER, *_ENGINE, "tests/hostile"),
     # Its tests go through ExecuTorch's flow to devices, with classes that have the rival's names.

@@ -73,13 +73,13 @@ def row_of_a_sum(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return x.gather(-1, count - 1)
 
 
-def quantized(of: Forward, config: QuantizationConfig) -> list[str]:
+def quantized(of: Forward, config: QuantizationConfig, *, compare: bool = True) -> list[str]:
     torch.manual_seed(0)
     samples = [(torch.randn(2, 4, 6), torch.rand(2, 4, 6) > 0.7) for _ in range(3)]
     program = torch.export.export(Model(of), samples[0])
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        quantize_program(program, TOSAQuantizer(SPEC).set_global(config), samples)
+        quantize_program(program, TOSAQuantizer(SPEC).set_global(config), samples, compare=compare)
     return [str(w.message) for w in found if w.category is LostResultWarning]
 
 
@@ -128,3 +128,7 @@ def test_a_quantized_model_that_does_not_run_is_refused() -> None:
         UsageError, match=r"does not run on a sample[^:]*: linalg.cholesky[^.]*\. Keep what computes it"
     ):
         quantized(inverse, INT8)
+
+
+def test_without_a_comparison_the_quantized_model_does_not_run() -> None:
+    assert quantized(row_of_a_sum, INT8, compare=False) == quantized(small_beside_large, INT8, compare=False) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +14,7 @@ from ..exir.compile_spec import ArmCompileSpec
 from ..quantize.corrections.catalogue import Corrections
 from ..quantize.post_training import quantize_program
 from ..quantize.probe.calls import Sample
-from ..support.errors import LostResultWarning, UsageError
+from ..support.errors import UsageError
 from .clock import Clock
 from .compare import Comparison, compare
 from .memory import Memory
@@ -87,14 +86,13 @@ class Model:
         """Calibrates and converts under a scheme."""
         self.quantized += 1
         total = len(self.calibration)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LostResultWarning)  # ``compare`` says more
-            made = quantize_program(
-                self.program,
-                scheme.quantizer(self.spec),
-                self.calibration,
-                progress=lambda done: self.progress("calibrating", done, total),
-            )
+        made = quantize_program(
+            self.program,
+            scheme.quantizer(self.spec),
+            self.calibration,
+            progress=lambda done: self.progress("calibrating", done, total),
+            compare=False,
+        )
         return Quantized(scheme, made.prepared, made.converted)
 
     def compare(self, quantized: Quantized, *, operators: bool = True) -> Comparison:
@@ -162,14 +160,13 @@ class Model:
 
     def quick_cost(self, scheme: Scheme) -> Mapping[str, float]:
         """``cost`` of a scheme by one sample of calibration data: scales are others, operators and types the same."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LostResultWarning)
-            made = quantize_program(
-                self.program,
-                scheme.quantizer(self.spec),
-                self.calibration[:1],
-                corrections=Corrections(equalization=False, smoothing=False, rounding=False, bias_correction=False),
-            )
+        made = quantize_program(
+            self.program,
+            scheme.quantizer(self.spec),
+            self.calibration[:1],
+            corrections=Corrections(equalization=False, smoothing=False, rounding=False, bias_correction=False),
+            compare=False,
+        )
         return self._cost(made.converted)
 
     def _cost(self, converted: GraphModule) -> Mapping[str, float]:

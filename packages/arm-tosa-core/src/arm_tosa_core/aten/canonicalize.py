@@ -10,7 +10,7 @@ from torch.fx import Node
 
 from ..compat.torch_sizes import example_size
 from ..lowering.exported_program import copy_program, mutable, source_line
-from ..lowering.lowering import memory_order
+from ..lowering.memory_order import memory_order
 from ..lowering.operator_names import canonical
 from ..lowering.rule_set import RuleSet
 from ..lowering.values import inverse

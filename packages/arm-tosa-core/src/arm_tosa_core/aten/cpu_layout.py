@@ -20,7 +20,7 @@ from torch.fx import Node
 from ..compat.executorch import default_decompositions, is_delegate_call
 from ..compat.torch import OpOverload, schema_of, tree_map
 from ..lowering.exported_program import CONSTANT_INPUTS, is_dequantize, is_quantize
-from ..lowering.lowering import memory_order, overlaps
+from ..lowering.memory_order import memory_order, overlaps
 from ..lowering.operator_names import canonical
 
 #: Operators that give a tensor as it is in memory, or in the memory format that they are told.

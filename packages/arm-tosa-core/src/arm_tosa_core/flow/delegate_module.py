@@ -14,7 +14,7 @@ from ..compat.executorch import is_delegate_call
 from ..compat.torch import program_like, tree_flatten
 from ..exir.compile_spec import ArmCompileSpec
 from ..lowering.exported_program import attribute, plain_signature
-from ..lowering.lowering import memory_order
+from ..lowering.memory_order import memory_order
 from ..lowering.regions import Region
 from ..support.errors import LoweringError
 

@@ -14,7 +14,6 @@ from torch.fx import GraphModule, Node
 
 from ..compat.executorch import aten_overload
 from ..compat.torch import FakeTensor, HigherOrderOperator, is_batched, is_mutable, is_transform, tree_map_only
-from ..compat.torch_sizes import example_size
 from ..plugin.target import Target
 from ..support.errors import LoweringError, Rejected
 from ..tosa.dtypes import torch_to_tosa
@@ -23,20 +22,21 @@ from ..tosa.ir import Op, Tensor
 from ..tosa.level_limits import MAX_RANK
 from ..tosa.specification import extensions_of
 from .builder import Builder
-from .builder.quantization import Inexact
 from .builder.tables import NotFollowed
 from .complex_numbers import find_complex, is_complex
 from .cut import cut
 from .exported_program import attribute, is_dequantize, is_quantize, is_size, origin, source_line, stand_in, whence
 from .int64_range import require_known, with_range
 from .loops import lower_loop
+from .memory_order import memory_order
 from .moved_constants import moved_constant
 from .operator_names import canonical, is_reproducible, map_arguments
 from .program_facts import Facts
-from .quantize_nodes import dequantized, ends_quantized, operand, output_qparams, quantized, steps_behind
-from .rule import Q, Rule, made
+from .quantize_nodes import dequantized, ends_quantized, operand, output_qparams, quantized
+from .result_steps import bounded, in_shared_steps, results_of
+from .rule import Q, Rule
 from .unary_functions import Function, Part
-from .values import Axes, Complex, QParams, Value, inverse, same_steps
+from .values import Complex, QParams, Value, inverse
 
 #: Policies of operators that compute: of quantized constants they are evaluated, where others keep the integers.
 _COMPUTES = frozenset(Q) - {Q.NONE, Q.SHARED, Q.CONV}
@@ -282,77 +282,10 @@ class Lowering:
                         raise
                     self.builder.undo(mark)
             if rule.quant is Q.SHARED:
-                return self._shared(rule, node, args, kwargs, quantized, wanted)
+                return in_shared_steps(self, rule, node, args, kwargs, quantized, wanted)
             if rule.quant is Q.BOUNDS and not ends_quantized(node, self.rules):
-                return self._bounded(rule.function(self.builder, *args, **kwargs))
-        return made(rule.function(self.builder, *args, **kwargs), _is_read(node))
-
-    def _shared(
-        self,
-        rule: Rule,
-        node: Node,
-        args: Any,
-        kwargs: Any,
-        quantized: list[Value],
-        wanted: tuple[QParams, torch.dtype] | None,
-    ) -> Any:
-        """In the steps of its operands, if these are the steps of the result: see ``Q.SHARED``.
-
-        Where nothing quantizes the result, or to other steps, nothing may be rounded to the steps of an operand.
-        """
-
-        def result(change: Callable[[Value], Value] = lambda v: v) -> Any:
-            changed = _map_values(args, lambda v: change(v) if v.dtype.is_floating_point else v)
-            return made(rule.function(self.builder, *changed, **kwargs), _is_read(node))
-
-        adds = rule.traits.adds is not None and rule.traits.adds(*node.args, **node.kwargs)
-        if wanted is not None and len(quantized) > 1 and not adds:
-            return result(lambda v: self.builder.quantize(v, *wanted))
-        steps = wanted or steps_behind(node, self.rules, self.constants)
-        own = quantized[0].quant
-        only_moved = rule.traits.moves and not any(v.clamp for v in quantized)
-        alike = steps is not None and own is not None and len(quantized) == 1 and same_steps(own, steps[0])
-        if only_moved or alike or own is None or own.run_time:
-            return result()
-        mark = self.builder.mark()
-        try:
-            with self.builder.exactly():
-                return result()
-        except Inexact as why:
-            self.builder.undo(mark)
-            return result(self._exact_operand(why, own, steps))
-
-    def _bounded(self, value: Value) -> Value:
-        """A clamped value that is computed with before it is quantized: its bounds are not rounded to its steps."""
-        quant = value.quant
-        if quant is None or value.clamp is None or quant.axis is not None or quant.run_time or quant.bits > 16:
-            return value
-        mark = self.builder.mark()
-        try:
-            with self.builder.exactly():
-                return self.builder.apply_clamp(value)
-        except Inexact:
-            self.builder.undo(mark)
-        if self.target.tosa_spec.support_float():
-            return self.builder.real(value)
-        low, high = value.clamp
-        fine = self.builder.MAXIMUM(value.replace(clamp=None), low)
-        return self.builder.MINIMUM(fine, high)
-
-    def _exact_operand(
-        self, why: Inexact, own: QParams, steps: tuple[QParams, torch.dtype] | None
-    ) -> Callable[[Value], Value]:
-        """What makes of an operand one whose steps the result may have."""
-        if steps is None:
-            return self.builder.real
-        if not why.averages:
-            return lambda v: self.builder.quantize(v, *steps)
-        if own.scalar <= steps[0].scalar:  # averages are rounded twice, at first to finer steps
-            return lambda v: v
-        if own.bits > 8:
-            return self.builder.real
-        fine = QParams((steps[0].scalar,), 0, -(2**15) + 1, 2**15 - 1)
-        return lambda v: self.builder.quantize(v, fine, torch.int16)
+                return bounded(self, rule.function(self.builder, *args, **kwargs))
+        return results_of(rule, self.builder, node, args, kwargs)
 
     def _function(self, node: Node) -> Function | None:
         """The function of one quantized tensor that a node is part of, where it is one table."""
@@ -466,11 +399,6 @@ def _results(output: Node) -> list[Node]:
     return results
 
 
-def _is_read(node: Node) -> Callable[[int], bool]:
-    """Whether somebody reads a result of an operator that has several."""
-    return {user.args[1] for user in node.users if user.target is operator.getitem and user.users}.__contains__
-
-
 def _is_real(value: Value) -> bool:
     """Whether a value is computed in float."""
     return value.dtype.is_floating_point and not value.is_const and value.quant is None
@@ -496,22 +424,6 @@ def _evaluator(node: Node, args: Any, kwargs: Any, x: Value) -> Callable[[torch.
             return run(*_map_values(args, fixed), **_map_values(kwargs, fixed))  # type: ignore[no-any-return]
 
     return evaluate
-
-
-def memory_order(meta: torch.Tensor) -> Axes | None:
-    """``Value.perm`` of a tensor at the edge of the graph: channels_last ones lie in memory as NHWC.
-
-    ExecuTorch sorts axes by their strides, those of one element too (``exir.tensor.dim_order_from_stride``); PyTorch's
-    ``Tensor.dim_order`` passes over them. The runtime is given sizes in ExecuTorch's order.
-    """
-    strides, axes = meta.stride(), range(meta.dim())
-    order = tuple(sorted(axes, key=lambda axis: -example_size(strides[axis])))
-    return None if overlaps(meta) or order == tuple(axes) else inverse(order)
-
-
-def overlaps(meta: torch.Tensor) -> bool:
-    """Whether elements share memory, as in an expanded tensor."""
-    return any(isinstance(stride, int) and stride == 0 for stride in meta.stride())
 
 
 def _verify_result(node: Node, result: Any, rule: Rule) -> None:

@@ -24,26 +24,26 @@ def moved_constant(run: Callable[..., torch.Tensor], args: Any, kwargs: Any) -> 
     """
     values: list[Value] = []
     map_arguments((args, kwargs), lambda v: values.append(v) if isinstance(v, Value) and _is_float(v) else None)
-    quants = [v.quant for v in values if v.quant]
-    kinds = {(v.const.dtype, v.quant.zero_point) for v in values if v.quant and v.const is not None}
-    if len(quants) < len(values) or len(kinds) != 1:
+    known = [(v.const, v.quant) for v in values if v.quant and v.const is not None]
+    kinds = {(numbers.dtype, quant.zero_point) for numbers, quant in known}
+    if len(known) < len(values) or len(kinds) != 1:
         return None
 
-    def result(numbers: Callable[[Value, QParams], torch.Tensor]) -> torch.Tensor:
+    def result(numbers: Callable[[torch.Tensor, QParams], torch.Tensor]) -> torch.Tensor:
         def given(v: Any) -> Any:
             if not isinstance(v, Value):
                 return v
-            return numbers(v, v.quant) if v.quant else v.real()
+            return numbers(v.const, v.quant) if v.quant and v.const is not None else v.real()
 
         with torch.no_grad():
             return run(*map_arguments(args, given), **map_arguments(kwargs, given))
 
     ((kind, zero_point),) = kinds
-    integers = result(lambda v, quant: v.const.double() - zero_point)  # type: ignore[union-attr]
-    scales = result(lambda v, quant: quant.dequantize(torch.full(v.shape, quant.zero_point + 1)))
-    if not torch.equal(integers * scales, result(lambda v, quant: quant.dequantize(v.const))):  # type: ignore[arg-type]
+    integers = result(lambda each, _: each.double() - zero_point)
+    scales = result(lambda each, quant: quant.dequantize(torch.full(each.shape, quant.zero_point + 1)))
+    if not torch.equal(integers * scales, result(lambda each, quant: quant.dequantize(each))):
         return None  # such as a maximum along the axis of scales
-    low, high = min(q.qmin for q in quants), max(q.qmax for q in quants)
+    low, high = min(quant.qmin for _, quant in known), max(quant.qmax for _, quant in known)
     quant = _along_one_axis(scales)
     if quant is None or (quant.axis is not None and zero_point):
         return None

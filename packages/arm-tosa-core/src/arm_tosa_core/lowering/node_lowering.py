@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..plugin.target import Target
     from ..tosa.graph import Graph
     from .builder import Builder
+    from .rule_set import RuleSet
 
 
 class NodeLowering(Protocol):
@@ -19,6 +20,7 @@ class NodeLowering(Protocol):
     target: Target
     graph: Graph
     builder: Builder
+    rules: RuleSet
     constants: dict[str, torch.Tensor]
     values: dict[Node, Any]
 

@@ -16,7 +16,8 @@ from ..tosa.ir import Op, Tensor
 from .analysis_result import Analysis
 from .cut import NotApartError, cut
 from .exported_program import is_graph, is_size
-from .lowering import Lowering, memory_order
+from .lowering import Lowering
+from .memory_order import memory_order
 from .pipeline import Network, legalize
 from .program_facts import Facts
 from .values import Value

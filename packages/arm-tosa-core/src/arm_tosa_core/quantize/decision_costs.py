@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from torch.export import ExportedProgram
 
 from ..exir.program_estimate import estimate_program
 from ..plugin.target import Target
-from ..support.errors import LostResultWarning
 from .annotate.wide_results import STATE
 from .corrections.catalogue import CORRECTIONS, Corrections
 from .decisions import OWN_SCALE, WIDE_RESULT, Decision
@@ -105,9 +103,7 @@ def _cycles(
 ) -> float | None:
     """Estimated cycles of an inference; None if the target predicts none, or has no part of the program."""
     corrections = Corrections(rounding=False, bias_correction=False, rescaling=rescaling)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LostResultWarning)  # of the whole model, which was quantized before
-        quantized = quantize_program(program, quantizer, calls, corrections=corrections, states=states)
+    quantized = quantize_program(program, quantizer, calls, corrections=corrections, states=states, compare=False)
     args, kwargs = program.example_inputs or calls[0]  # of the size that is compiled
     figures = estimate_program(torch.export.export(quantized.converted, args, dict(kwargs)), target)
     return None if figures is None else figures.get("cycles")

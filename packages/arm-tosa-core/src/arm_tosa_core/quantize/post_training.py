@@ -66,6 +66,7 @@ def quantize_program(
     corrections: Corrections | None = None,
     states: States | None = None,
     progress: Callable[[int], None] = lambda done: None,
+    compare: bool = True,
 ) -> Quantized:
     """Quantizes a float program.
 
@@ -79,6 +80,7 @@ def quantize_program(
             states count. Both ends have one scale, and 16 bits where the target has int16 (``set_states``).
             None: those that ``states.find_states`` finds, of which samples have their own; ``{}``: there are none.
         progress: called after each sample with their number so far.
+        compare: run the quantized model on two of the samples, and compare its results with those in float.
 
     Raises:
         UsageError: there is no sample, or one is no call of the model, or has infinities that an operator asks for, a
@@ -153,7 +155,8 @@ def quantize_program(
         report += decisions(converted, round_weights(converted, inputs), ROUNDED)
     if switches.bias_correction:
         report += decisions(converted, correct_biases(converted, inputs), CORRECTED)
-    warn_of_lost_results(floating, converted, floats)
+    if compare:
+        warn_of_lost_results(floating, converted, floats)
     return Quantized(floating, converted, carried, report)
 
 

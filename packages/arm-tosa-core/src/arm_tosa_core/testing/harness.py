@@ -19,7 +19,7 @@ from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
 from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize
-from ..lowering.lowering import memory_order
+from ..lowering.memory_order import memory_order
 from ..lowering.regions import Region
 from ..lowering.rule_set import RuleSet
 from ..lowering.values import inverse
