@@ -12,6 +12,8 @@ from nx_stand_in import FIGURES, MOVED, SUMMARY, VGF, WRITES, installed, runs
 from arm_tosa_core.exir.provenance import of_spec
 from arm_tosa_core.support import passing
 from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.serializer import serialize
 from arm_vgf import VgfCompileSpec
 from arm_vgf.compile_spec import DEFAULT_SPEC
 from arm_vgf.nx_estimator import ADVICE, ESTIMATOR, PROGRAM, VARIABLE, NxEstimator, find_program, find_system
@@ -91,6 +93,10 @@ def test_what_is_not_rated_has_no_figures(
     assert NxEstimator.of(program, None).estimate(VGF).figures == figures
 
 
+#: Of a graph with nothing in it.
+TOSA = serialize(Graph())
+
+
 def spec_target(monkeypatch: pytest.MonkeyPatch, system: str | None = None) -> VgfCompileSpec:
     spec = VgfCompileSpec(system=system)
     monkeypatch.setattr(spec, "_compile", lambda tosa, options: VGF)
@@ -100,14 +106,14 @@ def spec_target(monkeypatch: pytest.MonkeyPatch, system: str | None = None) -> V
 def test_a_target_has_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without = spec_target(monkeypatch).target()
     assert without.report.estimate is None and without.compiler.compile_in_detail is not None
-    compiled = without.compiler.compile_in_detail(b"", {})
+    compiled = without.compiler.compile_in_detail(TOSA, {})
     assert (compiled.payload, compiled.figures, compiled.estimated_by) == (VGF, {}, "")
     assert [ADVICE in note and "\n" not in note for note in compiled.notes] == [True]
     installed(tmp_path / "bin")
     target = spec_target(monkeypatch).target()
     assert target.report.estimate is not None and target.report.estimate(b"")["cycles"] == 7240
     assert target.compiler.compile_in_detail is not None
-    compiled = target.compiler.compile_in_detail(b"", {})
+    compiled = target.compiler.compile_in_detail(TOSA, {})
     assert (compiled.payload, compiled.figures, compiled.estimated_by) == (VGF, FIGURES, ESTIMATOR)
 
 
@@ -116,7 +122,7 @@ def test_a_program_that_fails_ends_no_compile(tmp_path: Path, monkeypatch: pytes
     target = spec_target(monkeypatch).target()
     assert target.compiler.compile_in_detail is not None
     with pytest.warns(UserWarning, match="fault of Arm's program; the VGF is whole: .*status 3"):
-        compiled = target.compiler.compile_in_detail(b"", {})
+        compiled = target.compiler.compile_in_detail(TOSA, {})
     assert (compiled.payload, compiled.figures) == (VGF, {})
     assert [note.endswith(f"{PROGRAM} exited with status 3") for note in compiled.notes] == [True]
 
@@ -128,7 +134,7 @@ def test_a_program_that_a_signal_ends_is_named(tmp_path: Path, monkeypatch: pyte
     assert target.compiler.compile_in_detail is not None
     failures = passing.failures()
     with pytest.warns(UserWarning, match=f"fault of Arm's program; .*{PROGRAM} was killed by signal SIGSEGV"):
-        compiled = target.compiler.compile_in_detail(b"", {})
+        compiled = target.compiler.compile_in_detail(TOSA, {})
     assert "signal SIGSEGV" in compiled.notes[0] and passing.failures() > failures
     assert not list((tmp_path / "cache").rglob("*"))
 
