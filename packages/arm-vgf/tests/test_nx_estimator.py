@@ -94,7 +94,7 @@ def test_what_is_not_rated_has_no_figures(
 
 
 #: Of a graph with nothing in it.
-TOSA = serialize(Graph())
+TOSA = serialize(Graph(), VgfCompileSpec().tosa_spec)
 
 
 def spec_target(monkeypatch: pytest.MonkeyPatch, system: str | None = None) -> VgfCompileSpec:
