@@ -56,6 +56,9 @@ FINITE = [[1.0, 2.0, -3.0], [1.5, 1.5, 1.5]]
         (lambda x, y: x > y, "gt", X, [1.0, 1.0, 50.0]),
         (lambda x, y: x == y, "eq", X, [1.0, 9.0, INF]),
         (lambda x, y: x * 0.1 > 5.0, "gt", X, ONES),  # clipped before the product
+        (lambda x, y: 1 / x > 0.02, "gt", X, ONES),
+        (lambda x, y: (x * 0.01).tanh() > 0.9, "gt", X, ONES),
+        (lambda x, y: torch.where(1 / x > 0.02, y, 0.0), "gt", X, ONES),
         (lambda x, y: x > -1e8, "gt", [1.0, -INF, 3.0], ONES),
         (lambda x, y: x > -1e4, "gt", [0.0, -1e9, 0.0], ONES),
         (lambda x, y: x > -1e4, "gt", [0.0, LEAST / 2, 0.0], ONES),
@@ -83,6 +86,7 @@ def test_infinity_is_asked_for(function: Operator, name: str, x: list[float], y:
         (lambda x, y: x == x, [[X, ONES]]),
         (lambda x, y: torch.nan_to_num(x).softmax(-1), [[[1.0, 2.0, -INF], ONES], [X, ONES]]),
         (lambda x, y: torch.where(x.isneginf(), -1e4, x).softmax(-1), [[[1.0, 2.0, -INF], ONES]]),
+        (lambda x, y: x.softmax(-1) > 0.0, [[[1.0, 2.0, -INF], ONES]]),
         (lambda x, y: x.masked_fill((y + torch.rand(3)) > 1.0, -INF) > 0.0, [[[1.0, 2.0, 3.0], ONES]]),
     ],
 )
@@ -99,3 +103,23 @@ def test_a_range_that_other_samples_decide() -> None:
     masked = [[0.0, -1e9, 0.0], ONES]
     with pytest.raises(UsageError, match="asks for infinity"):
         made(lambda x, y: x > -500.0, masked, [[0.0, 3.0, 0.0], ONES])
+
+
+class Counting(nn.Module):
+    """Its state leads to infinity in the fourth call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n: torch.Tensor
+        self.register_buffer("n", torch.zeros(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.n.add_(1)
+        return torch.where(self.n > 3.5, INF, x * 2) > 100.0
+
+
+def test_a_state_that_leads_to_infinity() -> None:
+    samples = [(torch.tensor([1.0, 2.0, 3.0]),)] * 5
+    program = torch.export.export(Counting(), samples[0])
+    with pytest.raises(UsageError, match="asks for infinity"):
+        quantize_program(program, quantizer(), samples)

@@ -2,135 +2,181 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e import ObserverBase
 
-from ..lowering.exported_program import source_line
+from ..lowering.exported_program import mutable, source_line
 from ..lowering.node_facts import facts
-from ..lowering.operator_names import canonical
 from ..lowering.rule_set import RuleSet
-from ..lowering.values import unbounded
 from ..support.errors import UsageError
-from .probe.calls import SAMPLES, Sample
-from .probe.runner import Look, Runner, run
-
-_ASK = ("aten.isinf", "aten.isfinite", "aten.isneginf", "aten.isposinf")
+from .probe.calls import SAMPLES, Sample, inputs_of
+from .probe.runner import Look, Runner, Saved, restore, saved, unwritten
+from .schemes.observers import MaskedHistogramObserver
 
 
 class Infinities:
-    """The comparisons of a prepared model, and its like, of numbers that mean "infinite" (``unbounded``)."""
+    """The truth values that a prepared model finds in numbers, where numbers before them mean "infinite" to observers.
+
+    Such as comparisons, ``isinf`` and ``logical_not``.
+    """
 
     def __init__(self, prepared: GraphModule, rules: RuleSet) -> None:
         self._prepared = prepared
-        #: What looks at these operators in calibration.
-        self.looks: Mapping[Node, Look] = {node: self._see for node in prepared.graph.nodes if _asks(node, rules)}
+        self._asking = {node for node in prepared.graph.nodes if _asks(node)}
         #: Choices (``where``) by such a truth value, and the truth value.
         self._choices: dict[Node, Node] = {}
         for node in prepared.graph.nodes:
-            if (places := rules.traits_of(node).chooses) is not None and node.args[places[0]] in self.looks:
+            if (places := rules.traits_of(node).chooses) is not None and node.args[places[0]] in self._asking:
                 self._choices[node] = node.args[places[0]]
-        self._shown = False
-        self._samples: list[Sample] = []
+        behind = {user for choice in self._choices for user in choice.users}
+        observed = [node for node in _with_all_before(self._asking) | behind if node.op == "call_module"]
+        every = ((str(node.target), getattr(prepared, str(node.target))) for node in observed)
+        self._observers = {name: each for name, each in every if isinstance(each, MaskedHistogramObserver)}
+        self._writes = any(mutable(node) for node in prepared.graph.nodes)
+        #: The first samples with such numbers, and buffers as they were before.
+        self._samples: list[tuple[Sample, Saved]] = []
 
     def kept(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        """The samples; keeps the first ones that lead to such numbers there."""
+        """The samples; keeps the first ones that lead to such numbers before a truth value."""
         for sample in samples:
-            self._shown = False
+            if not self._observers or len(self._samples) == SAMPLES:
+                yield sample
+                continue
+            state, before = saved(self._prepared) if self._writes else [], self._count()
             yield sample
-            if self._shown and len(self._samples) < SAMPLES:
-                self._samples.append(sample)
+            if self._count() > before:
+                self._samples.append((sample, state))
 
-    def _see(self, node: Node, args: Sequence[Any], _result: Any) -> None:
-        self._shown = self._shown or bool(_infinite(node, args).any())
+    def _count(self) -> int:
+        return sum(observer.masked for observer in self._observers.values())
 
     def refuse(self) -> None:
-        """Runs the calibrated model again on these samples, as it is and with all numbers clipped to their ranges.
+        """Runs the calibrated model on these samples, as it is and with such numbers clipped to the observers' ranges.
 
         A truth value may differ that only chooses between numbers which are then clipped to the same, as in
-        ``nan_to_num``.
+        ``nan_to_num``, or that differs no longer if the numbers compared are rounded to integers.
 
         Raises:
-            UsageError: where a number means "infinite", an operator has another result; names it, and says what to do.
+            UsageError: an operator has another result; names it, and says what to do.
         """
-        looked_at = self.looks.keys() | self._choices.keys()
-        seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+        if not self._samples:
+            return
+        wanted: dict[Node, torch.Tensor] = {}
         wrong: dict[Node, torch.Tensor] = {}
 
-        def keep(node: Node, args: Sequence[Any], result: torch.Tensor) -> None:
-            seen.append((_infinite(node, args), result.clone()))
+        def keep(node: Node, _args: Any, result: torch.Tensor) -> None:
+            wanted[node] = result.clone()
 
-        def compare(node: Node, _args: Sequence[Any], result: torch.Tensor) -> None:
-            infinite, wanted = floats.pop()
-            asking = self._choices.get(node, node)
-            if result.shape != wanted.shape:  # a size is computed from such numbers
+        def compare(node: Node, args: Any, result: torch.Tensor) -> None:
+            exact, asking = wanted.pop(node), self._choices.get(node, node)
+            if result.shape != exact.shape:  # a size is computed from such numbers
                 raise UsageError(_refusal(asking))
-            if asking is node:
-                bad = wrong[node] = infinite & (result != wanted)
+            if asking is not node:
+                bad = wrong[asking] & ranges.differ(node, result, exact)
             else:
-                bad = wrong[asking] & (clipping.clipped(node, result) != clipping.clipped(node, wanted))
+                bad = wrong[node] = result != exact
+                if bad.any():
+                    rounded = node.target(*ranges.rounded(node, args), **node.kwargs)  # type: ignore[operator]
+                    bad = wrong[node] = bad & (rounded != exact)
             chooses = asking is node and all(self._choices.get(user) is node for user in node.users)
             if bad.any() and not chooses:
                 raise UsageError(_refusal(asking))
 
-        clipping = _Clipping(self._prepared, dict.fromkeys(looked_at, compare), observe=True)
-        self._run(Runner(self._prepared, dict.fromkeys(looked_at, keep)))
-        floats = seen[::-1]
-        self._run(clipping)
+        looked_at = self._asking | self._choices.keys()
+        ranges = _Ranges({name: _Range.of(observer) for name, observer in self._observers.items()})
+        as_it_is = Runner(self._prepared, dict.fromkeys(looked_at, keep))
+        clipping = _Clipping(self._prepared, dict.fromkeys(looked_at, compare), ranges)
+        with unwritten(self._prepared), torch.random.fork_rng(devices=()):
+            for sample, state in self._samples:
+                for runner in (as_it_is, clipping):
+                    restore(state)
+                    torch.manual_seed(0)
+                    runner.outputs(inputs_of(self._prepared, sample))
 
-    def _run(self, runner: Runner) -> None:
-        with torch.random.fork_rng(devices=()):
-            torch.manual_seed(0)
-            for _ in run(self._samples, runner):
-                pass
+
+@dataclass(frozen=True)
+class _Range:
+    """What the integers of an observer stand for."""
+
+    observer: MaskedHistogramObserver
+    scale: float
+    zero_point: int
+
+    @classmethod
+    def of(cls, observer: MaskedHistogramObserver) -> _Range:
+        scale, zero_point = observer.calculate_qparams()
+        return cls(observer, float(scale), int(zero_point))
+
+    def clipped(self, x: torch.Tensor) -> torch.Tensor:
+        """With the numbers that mean "infinite" at the ends of the range."""
+        least, greatest = (
+            (end - self.zero_point) * self.scale for end in (self.observer.quant_min, self.observer.quant_max)
+        )
+        return torch.where(self.observer.infinite(x), x.clamp(least, greatest), x)
+
+    def rounded(self, x: torch.Tensor) -> torch.Tensor:
+        """As the integers have it."""
+        return torch.fake_quantize_per_tensor_affine(
+            x, self.scale, self.zero_point, int(self.observer.quant_min), int(self.observer.quant_max)
+        )
+
+
+class _Ranges(dict[str, _Range]):
+    """By the names of observers."""
+
+    def rounded(self, node: Node, args: Any) -> list[Any]:
+        """The arguments of an operator, those that are observed rounded to integers."""
+        pairs = zip(node.args, args, strict=True)
+        found = (self.get(str(read.target)) if isinstance(read, Node) else None for read in node.args)
+        return [x if each is None else each.rounded(x) for (_, x), each in zip(pairs, found, strict=True)]
+
+    def differ(self, node: Node, result: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
+        """Where two results of an operator are other integers to its readers, by more than rounding."""
+        for user in node.users:
+            if (each := self.get(str(user.target))) is not None:
+                return (each.rounded(result) - each.rounded(exact)).abs() > 1.5 * each.scale
+        return result != exact
 
 
 class _Clipping(Runner):
-    """Runs a calibrated module in float, with numbers clipped to the ranges of their observers."""
+    """Runs a calibrated module in float, with numbers that mean "infinite" clipped to the ranges of their observers."""
 
-    def observed(self, observer: Node) -> Any:
-        return self._clipped(observer, self.fetch_args_kwargs_from_env(observer)[0][0])
+    def __init__(self, module: GraphModule, looks: dict[Node, Look], ranges: _Ranges) -> None:
+        super().__init__(module, looks)
+        self._ranges = ranges
 
-    def clipped(self, node: Node, result: torch.Tensor) -> torch.Tensor:
-        """A result as its readers have it."""
-        return next((self._clipped(user, result) for user in node.users if user.op == "call_module"), result)
-
-    def _clipped(self, node: Node, x: torch.Tensor) -> torch.Tensor:
-        observer = getattr(self.program, str(node.target))
-        if not isinstance(observer, ObserverBase) or not x.numel():
-            return x
-        scale, zero = (each.double() for each in observer.calculate_qparams())
-        if scale.numel() != 1:  # of weights
-            return x
-        low, high = (float((end - zero) * scale) for end in (observer.quant_min, observer.quant_max))
-        return x.clamp(low, high)
+    def at_observer(self, observer: Node, x: Any) -> Any:
+        each = self._ranges.get(str(observer.target))
+        return x if each is None or not x.numel() else each.clipped(x)
 
 
-def _asks(node: Node, rules: RuleSet) -> bool:
-    """Whether an operator reads a quantized tensor, and its result for infinity may differ from any other's."""
-    if node.op != "call_function" or not any(n.op == "call_module" for n in node.all_input_nodes):
+def _asks(node: Node) -> bool:
+    """Whether an operator finds truth values in a quantized tensor."""
+    value = node.meta.get("val")
+    if node.op != "call_function" or not isinstance(value, torch.Tensor) or value.dtype != torch.bool:
         return False
-    rule = rules.of_node(node)
-    return canonical(node.target).startswith(_ASK) or (rule is not None and rule.traits.compares)
+    return any(n.op == "call_module" for n in node.all_input_nodes)
 
 
-def _infinite(node: Node, args: Sequence[Any]) -> torch.Tensor:
-    """Where an observed operand means "infinite"."""
-    infinite = torch.tensor(False)
-    for read, x in zip(node.args, args, strict=True):
-        if isinstance(read, Node) and read.op == "call_module":
-            infinite = infinite | unbounded(x)
-    return infinite
+def _with_all_before(nodes: Iterable[Node]) -> set[Node]:
+    found: set[Node] = set()
+    todo = list(nodes)
+    while todo:
+        if (node := todo.pop()) not in found:
+            found.add(node)
+            todo += node.all_input_nodes
+    return found
 
 
 def _refusal(node: Node) -> str:
     line = source_line(node)
     return (
         f"{facts(node).whole or node.name!r}{f' ({line})' if line else ''} asks for infinity, or for a number that "
-        "stands for it: the calibration data lead to such numbers there, integers clip them to the range of the "
-        "others, and its result would be another: compute these truth values before the model and give it those, or "
-        "keep this operator and those before it in float"
+        "stands for it, which the calibration data lead to. Integers clip such numbers to the range of the others, and "
+        "its result would be another. Compute these truth values before the model and give it those, or keep this "
+        "operator and those before it in float"
     )

@@ -25,7 +25,8 @@ _LEAST, _LEAST_OF_16_BITS = 10.0, 20.0
 _BYTE = 255
 #: Samples on which the quantized model is run.
 _COMPARED = 2
-_CASTS = ("aten._to_copy", "aten.to.", "aten.clone")
+#: What gives the same numbers, in another type or place.
+_COPIES = ("aten._to_copy", "aten.to.", "aten.clone", "aten.contiguous")
 
 
 class Results:
@@ -119,11 +120,17 @@ def _does_not_run(error: Exception) -> str:
 def _is_judged(leaf: Node) -> bool:
     """Whether a result is of real numbers that are more than decisions."""
     node = _behind_observer(leaf)
-    while node.op == "call_function" and canonical(node.target).startswith(_CASTS):
-        node = node.all_input_nodes[0]
-    value = node.meta.get("val")
+    if not _is_real(node):
+        return False
+    while node.op == "call_function" and canonical(node.target).startswith(_COPIES):
+        node = _behind_observer(node.all_input_nodes[0])
     signs = node.op == "call_function" and canonical(node.target) == "aten.sign.default"
-    return isinstance(value, torch.Tensor) and value.is_floating_point() and not signs
+    return _is_real(node) and not signs
+
+
+def _is_real(node: Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def _behind_observer(node: Node) -> Node:

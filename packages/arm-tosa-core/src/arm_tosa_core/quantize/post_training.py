@@ -138,8 +138,8 @@ def quantize_program(
         inputs = LayerInputs(prepared, quantizer.rules, spreads=switches.rounding)
         layers = inputs.nodes if switches.rounding or switches.bias_correction else ()
         infinities = Infinities(prepared, quantizer.rules)
-        looking = Runner(prepared, {**dict.fromkeys(layers, inputs.see), **infinities.looks}, observe=True)
-        plain = Runner(prepared, infinities.looks, observe=True)
+        looking = Runner(prepared, dict.fromkeys(layers, inputs.see), observe=True)
+        plain = Runner(prepared, observe=True)
         floats = _calibrate(looking, plain, len(first), infinities.kept(chain(first, calls)), inputs, progress)
     infinities.refuse()
     report = [*wide_decisions(prepared), *report]

@@ -74,7 +74,7 @@ class Runner(Interpreter):
 
     def run_node(self, n: Node) -> Any:
         if n.op == "call_module" and n.name.startswith(_OBSERVER):
-            return self.observed(n) if self._observe else self.fetch_args_kwargs_from_env(n)[0][0]
+            return self.at_observer(n, self.fetch_args_kwargs_from_env(n)[0][0])
         if (look := self._looks.get(n)) is None:
             return super().run_node(n)
         args, kwargs = self.fetch_args_kwargs_from_env(n)
@@ -86,8 +86,10 @@ class Runner(Interpreter):
             raise
         return result
 
-    def observed(self, observer: Node) -> Any:
-        """What an observer that observes gives."""
+    def at_observer(self, observer: Node, x: Any) -> Any:
+        """What the readers of an observer get, of what it is given."""
+        if not self._observe:
+            return x
         try:
             return super().run_node(observer)
         except UsageError as error:

@@ -124,8 +124,8 @@ class MaskedHistogramObserver(RangeObserver):
         #: The signs of these numbers.
         self._masks: set[float] = set()
         self._count = self._zeros = 0
-        #: Whether numbers were seen that lie too far from the others to count.
-        self.saturates = False
+        #: How often a tensor had numbers that mean "infinite".
+        self.masked = 0
         #: Whether numbers were seen that do not mean "infinite".
         self._others = False
         #: How many independent numbers a sample has that reaches so far and has so many numbers beyond a quarter of it.
@@ -149,7 +149,7 @@ class MaskedHistogramObserver(RangeObserver):
             )
         seen, reach = numbers, max(-low, high)
         if reach >= least_unbounded(self._far):
-            masked = unbounded(numbers, self._far)
+            masked = self.infinite(numbers)
             self._see_masks(numbers[masked], numbers[~masked])
             seen = without_masks(numbers, self._far)
             reach = float(seen.abs().max())
@@ -166,12 +166,21 @@ class MaskedHistogramObserver(RangeObserver):
 
     def _see_masks(self, masks: torch.Tensor, others: torch.Tensor) -> None:
         """Takes the numbers that mean "infinite", and the others."""
-        self.saturates = self.saturates or masks.numel() > 0
+        self.masked += masks.numel() > 0
         self._others = self._others or others.numel() > 0
         if self._reach > MARGIN:
             self._masks |= set(masks.sign().tolist())
             far = _FROM_ZEROS if not others.any() else _FROM_ONES if ((others == 0) | (others == 1)).all() else MARGIN
             self._reach = min(self._reach, far)
+
+    def infinite(self, x: torch.Tensor) -> torch.Tensor:
+        """Which numbers mean "infinite" to it: they lie too far from the others to count."""
+        return unbounded(x, self._far)
+
+    @property
+    def saturates(self) -> bool:
+        """Whether numbers were seen that mean "infinite"."""
+        return self.masked > 0
 
     @property
     def zeros(self) -> int:
