@@ -135,3 +135,11 @@ def test_a_quantized_model_that_does_not_run_is_refused() -> None:
 
 def test_without_a_comparison_the_quantized_model_does_not_run() -> None:
     assert quantized(row_of_a_sum, INT8, compare=False) == quantized(small_beside_large, INT8, compare=False) == []
+
+
+def test_integers_of_a_float_operator_are_not_judged() -> None:
+    sample = (torch.randn(2, 4, 6), torch.zeros(2, 4, 6, dtype=torch.bool))
+    program = torch.export.export(Model(lambda x, mask: x.relu().int()), sample)
+    quantizer = TOSAQuantizer(SPEC).set_global(INT8).set_node_name("relu", None).set_node_name("to", None)
+    converted = quantize_program(program, quantizer, [sample]).converted
+    assert torch.equal(converted(*sample), sample[0].relu().int())
