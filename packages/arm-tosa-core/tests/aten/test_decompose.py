@@ -11,8 +11,11 @@ import torch
 from torch import nn
 from torch.export import ExportedProgram
 
+from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, quantize_program
+from arm_tosa_core.aten.canonicalize import canonicalize
 from arm_tosa_core.aten.decompose import decompose, run_decompositions, without_composites
 from arm_tosa_core.aten.functionalize import functional, out_of_place
+from arm_tosa_core.exir.compile_spec import TargetCompileSpec
 from arm_tosa_core.lowering.exported_program import copy_program, mutable
 from arm_tosa_core.lowering.rule_set import RuleSet
 from arm_tosa_core.support.errors import UsageError
@@ -200,5 +203,25 @@ def test_a_write_to_a_parameter_is_refused(write: Callable[[torch.Tensor], Any])
             return x * self.weight
 
     program = torch.export.export(Writes(), (torch.ones(3),))
-    with pytest.raises(UsageError, match="writes to the parameter weight.*make it a buffer"):
-        functional(program)
+    for each in (program, program.run_decompositions({})):
+        with pytest.raises(UsageError, match="writes to its parameter weight.*Make it a buffer"):
+            functional(each)
+        with pytest.raises(UsageError, match="writes to its parameter weight"):
+            canonicalize(each, RuleSet.of("tosa-fp"))
+    model = Writes()
+    program = torch.export.export(model, (torch.ones(3),))
+    quantizer = TOSAQuantizer(TargetCompileSpec("tosa-int")).set_global(get_symmetric_quantization_config())
+    with pytest.raises(UsageError, match="writes to its parameter weight"):
+        quantize_program(program, quantizer, [torch.ones(3)] * 4)
+    assert (model.weight == 1).all()
+
+
+def test_a_dropout_that_drops_nothing_is_its_operand() -> None:
+    def behind_dropout(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        nn.functional.dropout(y, 0.5, training=False).add_(1)
+        return y
+
+    program = exported(behind_dropout)
+    x = torch.randn(2, 4)
+    torch.testing.assert_close(functional(program).module()(x), x * 2 + 1)

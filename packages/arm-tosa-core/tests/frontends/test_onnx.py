@@ -52,6 +52,11 @@ RIGHT: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], dict[str, Any]]] = 
         ROWS,
         {"w": weights(5, 7), "b": weights(1, 7)},
     ),
+    "gemm of integers": (
+        [N("Cast", ["x"], ["i"], to=6), N("Gemm", ["i", "w", "b"], ["j"], transB=1), N("Cast", ["j"], ["y"], to=1)],
+        ROWS,
+        {"w": np.arange(-17, 18, dtype=np.int32).reshape(7, 5), "b": np.arange(7, dtype=np.int32)},
+    ),
     "gemm, transposed, a number as bias": (
         [N("Gemm", ["x", "w", "b"], ["y"], transB=1)],
         ROWS,

@@ -76,11 +76,11 @@ REFUSED: dict[str, tuple[onnx.ModelProto, str]] = {
     "a layer of integers": (
         model(
             N("Cast", ["x"], ["i"], to=6),
-            N("Gemm", ["i", "w"], ["y"], name="last"),
+            N("Gemm", ["i", "w"], ["y"], name="last", alpha=2.0),
             inputs={"x": (2, 3)},
             constants={"w": np.ones((3, 4), np.int32)},
         ),
-        r"Gemm 'last': its input is int32",
+        r"Gemm 'last': its input is int32, and its alpha or beta is not 1",
     ),
     "an output": (
         _with(lambda p: p.graph.node.append(N("MaxPool", ["y"], ["z", "i"], name="p", kernel_shape=[2, 2]))),

@@ -8,6 +8,7 @@ import pytest
 import torch
 from quantizer_kit import quantizer
 from torch import nn
+from torch._higher_order_ops.while_loop import while_loop
 
 from arm_tosa_core import quantize_program
 from arm_tosa_core.support.errors import UsageError
@@ -16,6 +17,16 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
 
 INF, LEAST = float("inf"), torch.finfo(torch.float32).min
 Operator = Callable[..., torch.Tensor]
+
+
+def calls_above(bound: float, x: torch.Tensor) -> torch.Tensor:
+    """How often each number is above a bound in the calls of a loop."""
+
+    def body(call: torch.Tensor, x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return call + 1, x.clone(), count + (x > bound)
+
+    start = torch.zeros((), dtype=torch.int64), x, torch.zeros_like(x, dtype=torch.int64)
+    return while_loop(lambda call, *_: call < 3, body, start)[2]  # type: ignore[no-any-return]
 
 
 class Function(nn.Module):
@@ -65,6 +76,11 @@ FINITE = [[1.0, 2.0, -3.0], [1.5, 1.5, 1.5]]
         (lambda x, y: torch.where(x > 100.0, x, 0.0), "gt", X, ONES),
         (lambda x, y: torch.where(x > 100.0, y > 1.0, x > 50.0), "gt_2", X, ONES),
         (lambda x, y: x.masked_fill(x == -INF, 0.0), "eq", [1.0, 2.0, -INF], ONES),
+        (lambda x, y: torch.isclose(x, torch.full_like(x, INF)), "isclose", X, ONES),
+        (lambda x, y: torch.isin(x, torch.tensor([INF, 7.0])), "isin", X, ONES),
+        (lambda x, y: torch.bucketize(x, torch.tensor([0.0, 100.0])), "bucketize", X, ONES),
+        (lambda x, y: (x - 100.0).sign(), "sign", X, ONES),
+        (lambda x, y: calls_above(100.0, x), "while_loop", X, ONES),
     ],
 )
 def test_infinity_is_asked_for(function: Operator, name: str, x: list[float], y: list[float]) -> None:
@@ -84,6 +100,9 @@ def test_infinity_is_asked_for(function: Operator, name: str, x: list[float], y:
         (lambda x, y: x > y, [[X, [1.0, 1.0, 3.0]]]),
         (lambda x, y: x == y, [[X, [2.0, 1.0, INF]]]),
         (lambda x, y: x == x, [[X, ONES]]),
+        (lambda x, y: torch.isin(x, torch.tensor([-INF])), [[X, ONES]]),
+        (lambda x, y: x.sign() * y, [[X, ONES]]),
+        (lambda x, y: calls_above(0.0, x) > 1, [[X, ONES]]),
         (lambda x, y: torch.nan_to_num(x).softmax(-1), [[[1.0, 2.0, -INF], ONES], [X, ONES]]),
         (lambda x, y: torch.where(x.isneginf(), -1e4, x).softmax(-1), [[[1.0, 2.0, -INF], ONES]]),
         (lambda x, y: x.softmax(-1) > 0.0, [[[1.0, 2.0, -INF], ONES]]),

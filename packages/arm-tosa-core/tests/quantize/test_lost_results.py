@@ -10,6 +10,7 @@ import pytest
 import torch
 from quantizer_kit import INT8, INT16, SPEC
 from torch import nn
+from torch._higher_order_ops.while_loop import while_loop
 
 from arm_tosa_core import LostResultWarning, TOSAQuantizer, UsageError, quantize_program
 from arm_tosa_core.quantize.schemes.config import QuantizationConfig
@@ -48,6 +49,13 @@ def softmax_of_masked(x: torch.Tensor, mask: torch.Tensor) -> Any:
 
 def random(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return x * 0.001 + torch.rand_like(x)
+
+
+def random_in_a_loop(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def body(call: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return call + 1, x * 0.001 + torch.rand_like(x)
+
+    return while_loop(lambda call, _: call < 3, body, (torch.zeros((), dtype=torch.int64), x))[1]  # type: ignore[no-any-return]
 
 
 def decisions(x: torch.Tensor, mask: torch.Tensor) -> Any:
@@ -98,6 +106,7 @@ def quantized(of: Forward, config: QuantizationConfig, *, compare: bool = True) 
         (softmax_of_masked, INT8, ""),
         (softmax_of_masked, INT16, ""),
         (random, INT8, ""),
+        (random_in_a_loop, INT8, ""),
         (decisions, INT8, ""),
         (as_many_as_are_above, INT8, ""),
     ],
@@ -109,6 +118,25 @@ def test_lost_results_are_named(of: Forward, config: QuantizationConfig, named: 
         assert f": '{named}" in text
         assert text.count("test_lost_results.py") == 1, "of two results one is lost"
         assert ("16 bits" in text) == (config is INT8)
+
+
+class Written(nn.Module):
+    """Returns a buffer that each call writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = nn.Buffer(torch.zeros(2, 6))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.last.copy_(x * 2)
+        return self.last
+
+
+def test_a_result_that_the_next_call_writes_to_is_judged_as_it_was() -> None:
+    samples = [(torch.randn(2, 6),) for _ in range(3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LostResultWarning)
+        quantize_program(torch.export.export(Written(), samples[0]), TOSAQuantizer(SPEC).set_global(INT8), samples)
 
 
 def test_what_the_first_samples_have_in_common_is_no_loss() -> None:

@@ -17,14 +17,19 @@ from ..lowering.values import inverse
 from ..support.errors import UsageError
 from .control_flow import is_choice, with_choices
 from .decompose import without_composites
-from .functionalize import functional, is_check_or_wrapper
+from .functionalize import functional, is_check_or_wrapper, require_constant_parameters
 from .no_elements import has_empty, without_empty
 from .rows_by_value import has_row_by_value, indexed
 from .uninitialized import is_uninitialized, with_zeros
 
 
 def canonicalize(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
-    """Brings a program in the ATen dialect to its one form; the one given is left as it is."""
+    """Brings a program in the ATen dialect to its one form; the one given is left as it is.
+
+    Raises:
+        UsageError: the model writes to one of its parameters.
+    """
+    require_constant_parameters(program)
     if any(map(has_row_by_value, program.graph.nodes)) and not any(map(mutable, program.graph.nodes)):
         program = indexed(program)  # a row is a view, which others may write to
     if any(mutable(node) or is_choice(node) or is_check_or_wrapper(node) for node in program.graph.nodes):

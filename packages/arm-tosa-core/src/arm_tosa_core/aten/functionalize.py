@@ -9,7 +9,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from ..compat.torch import can_decompose, is_transform, out_of_place_twin, schema_of
-from ..lowering.exported_program import copy_program, mutable
+from ..lowering.exported_program import copy_program, mutable, source_line
 from ..support.errors import UsageError
 from .decompose import run_decompositions
 from .wrapped_graphs import graphs_of, is_wrapper, unwrap
@@ -43,38 +43,40 @@ def functional(program: ExportedProgram) -> ExportedProgram:
     """The program without operators in place, checks of metadata and wrapped graphs; the one given is left as it is.
 
     Raises:
-        UsageError: the model writes to one of its parameters, which PyTorch cannot make functional.
+        UsageError: the model writes to one of its parameters.
     """
     program = out_of_place(program)
-    parameters = program.graph_signature.inputs_to_parameters
-    for node in program.graph.nodes:
-        written = node.args[0] if mutable(node) and node.args else None
-        if isinstance(written, Node) and written.name in parameters:
-            raise _writes_to(parameters[written.name], f"{node.name} of the model")
+    require_constant_parameters(program)
     if not any(map(mutable, program.graph.nodes)):
         return program
     program = run_decompositions(program, {})
-    for parameter in program.graph_signature.parameters_to_mutate.values():  # by a view of it
-        raise _writes_to(parameter, "the model")
+    require_constant_parameters(program)
     return program
 
 
-def _writes_to(parameter: str, what: str) -> UsageError:
-    return UsageError(
-        f"{what} writes to the parameter {parameter}, as an embedding with max_norm does: make it a buffer, or write "
-        "to it once before the model is exported"
-    )
+def require_constant_parameters(program: ExportedProgram) -> None:
+    """Refuses a traced program that writes to a parameter: its new numbers would be lost."""
+    for result, parameter in program.graph_signature.parameters_to_mutate.items():
+        line = next(source_line(node) for node in program.graph.nodes if node.name == result)
+        raise UsageError(
+            f"the model writes to its parameter {parameter}{f' at {line}' if line else ''}, as an embedding with "
+            "max_norm does. Make it a buffer, or write to it once before the model is exported"
+        )
 
 
 def out_of_place(program: ExportedProgram) -> ExportedProgram:
     """As ``functional``, without tracing: operators that overwrite a tensor with other readers stay as they are."""
-    program = _unwrapped(without_transforms(program))
+    program = unwrapped(without_transforms(program))
     if not any(node.target in _CHECKS or mutable(node) for node in program.graph.nodes):
         return program
     program = copy_program(program)
     for node in list(program.graph.nodes):
         if node.target in _CHECKS:
             program.graph.erase_node(node)
+        elif _returns_its_operand(node):
+            operand = node.args[0]
+            node.replace_all_uses_with(operand)
+            program.graph_signature.replace_all_uses(node.name, operand.name)
     for node in program.graph.nodes:
         if mutable(node):
             node.target = _twin(node) or node.target
@@ -82,7 +84,15 @@ def out_of_place(program: ExportedProgram) -> ExportedProgram:
     return program
 
 
-def _unwrapped(program: ExportedProgram) -> ExportedProgram:
+def _returns_its_operand(node: Node) -> bool:
+    """Whether it is a dropout that drops nothing. It returns its operand, and tracing makes another tensor of it."""
+    if node.target is not torch.ops.aten.dropout.default:
+        return False
+    _, probability, training = node.args
+    return not training or not probability
+
+
+def unwrapped(program: ExportedProgram) -> ExportedProgram:
     """Puts the operators of a graph that is only wrapped in the place of its call."""
     if not any(map(is_wrapper, program.graph.nodes)):
         return program

@@ -11,9 +11,10 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 
+from ..compat.torch import tree_leaves
 from ..lowering.exported_program import copy_program, mutable, source_line
 from ..support.errors import WrittenInputWarning
-from .functionalize import functional, is_fresh
+from .functionalize import functional, is_fresh, require_constant_parameters, unwrapped
 
 
 def settle_state(program: ExportedProgram) -> ExportedProgram:
@@ -31,11 +32,17 @@ def settle_state(program: ExportedProgram) -> ExportedProgram:
 def with_own_inputs(program: ExportedProgram) -> ExportedProgram:
     """The program that writes to copies of its inputs; itself if it writes to none.
 
+    Raises:
+        UsageError: it writes to a parameter.
+
     Warns:
         WrittenInputWarning: it writes to an input; names it, and the line.
     """
-    inputs = {n for n in program.graph.find_nodes(op="placeholder") if n.name in program.graph_signature.user_inputs}
-    changed = functional(program) if any(_may_write(node, inputs) for node in program.graph.nodes) else program
+    require_constant_parameters(program)
+    plain, signature = unwrapped(program), program.graph_signature
+    names = {*signature.user_inputs, *signature.inputs_to_parameters}
+    given = {n for n in plain.graph.find_nodes(op="placeholder") if n.name in names}
+    changed = functional(plain) if any(_may_write(node, given) for node in plain.graph.nodes) else program
     written = {str(spec.target): _node_named(changed, spec.arg.name) for spec in _written_inputs(changed)}
     if not written:
         return program
@@ -58,14 +65,16 @@ def _node_named(program: ExportedProgram, name: str) -> Node:
     return named
 
 
-def _may_write(node: Node, inputs: Collection[Node]) -> bool:
-    """Whether an operator in place may write to an input: its operand is the input, or may be a view of it."""
+def _may_write(node: Node, given: Collection[Node]) -> bool:
+    """Whether an operator in place may write to a tensor given: its operand is the tensor, or may be a view of it."""
     if not mutable(node):
         return False
-    operand: Any = node.args[0] if node.args else None
-    while isinstance(operand, Node) and operand.op == "call_function" and not is_fresh(operand):
-        operand = operand.args[0] if operand.args else None
-    return operand in inputs
+    for operand in tree_leaves(node.args[:1]):
+        while isinstance(operand, Node) and operand.op == "call_function" and not is_fresh(operand):
+            operand = operand.args[0] if operand.args else None
+        if operand in given:
+            return True
+    return False
 
 
 def _with_copies(program: ExportedProgram, names: Collection[str]) -> ExportedProgram:

@@ -15,20 +15,23 @@ from ..tosa.dtypes import numpy_dtype
 from ..tosa.loader import load
 from .pte import Delegate, Pte, target_of
 
-#: By the names of the delegates that this process has registered: the targets by digests of all payloads so far.
+#: For each delegate that this process has registered, by its name: the target that runs a payload, by its SHA-256.
 _runners: dict[str, dict[bytes, Target]] = {}
 
 
-def register(pte: Pte, missing: Collection[str]) -> None:
+def register(pte: Pte, missing: Collection[str]) -> set[str]:
     """Registers the delegates of these names that the targets of a program can stand for in this process.
 
     A delegate that is registered already takes the payloads of this program too. The target's ``Host.run`` computes a
     delegate whose payload is its TOSA graph. Other names are left as they are.
 
+    Returns:
+        The names of registered delegates of which nothing runs a payload of this program.
+
     Raises:
-        UsageError: the runtime that is installed is of an earlier version, or nothing runs a payload of a delegate
-            that is registered already.
+        UsageError: the runtime that is installed is of an earlier version.
     """
+    unknown = set()
     for backend_id in sorted({*missing, *_runners}):
         delegates = [delegate for delegate in pte.delegates if delegate.backend_id == backend_id]
         targets = [_runner(delegate) for delegate in delegates]
@@ -36,12 +39,12 @@ def register(pte: Pte, missing: Collection[str]) -> None:
             _digest(delegate.payload): target for delegate, target in zip(delegates, targets, strict=True) if target
         }
         if None in targets:
-            if backend_id in _runners:
-                raise UsageError(f"a part that is delegated to {backend_id} is of a target that nothing here runs")
+            unknown |= {backend_id} & _runners.keys()
             continue
         if backend_id not in _runners:
             _register(backend_id)
         _runners[backend_id].update(runners)
+    return unknown
 
 
 def _digest(payload: bytes) -> bytes:

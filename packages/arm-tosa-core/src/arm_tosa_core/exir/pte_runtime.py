@@ -41,10 +41,13 @@ def load_program(
     runtime_class, verification = runtime_classes()
     register_quantized_kernels()
     runtime = runtime_class.get()
-    register(pte, set(backends) - set(runtime.backend_registry.registered_backend_names))
-    missing = sorted(set(backends) - set(runtime.backend_registry.registered_backend_names))
+    unknown = register(pte, set(backends) - set(runtime.backend_registry.registered_backend_names))
+    missing = sorted(set(backends) - set(runtime.backend_registry.registered_backend_names) | unknown)
     if missing:
-        raise UsageError(f"{name} is delegated to {' and '.join(missing)}, which nothing on this machine provides")
+        raise UsageError(
+            f"{name} is delegated to {' and '.join(missing)}, and nothing on this machine runs its parts: `arm-tosa "
+            "targets` lists the targets that are installed and run here"
+        )
     with logged(f"ExecuTorch cannot load {name}", in_child):
         return runtime.load_program(
             pte.data,

@@ -45,7 +45,7 @@ def moved_constant(run: Callable[..., torch.Tensor], args: Any, kwargs: Any) -> 
         return None  # such as a maximum along the axis of scales
     low, high = min(quant.qmin for _, quant in known), max(quant.qmax for _, quant in known)
     quant = _along_one_axis(scales)
-    if quant is None or (quant.axis is not None and zero_point):
+    if quant is None or not min(quant.scale) > 0 or (quant.axis is not None and zero_point):
         return None
     return (integers + zero_point).to(kind), replace(quant, zero_point=zero_point, qmin=low, qmax=high)
 

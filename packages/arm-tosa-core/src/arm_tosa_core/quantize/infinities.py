@@ -1,4 +1,4 @@
-"""Truth values that infinity decides: integers have none, and saturate at the end of the range of the other numbers."""
+"""Decisions by infinity: integers have none, and saturate at the end of the range of the other numbers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,24 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from ..compat.torch import HigherOrderOperator, tree_leaves
 from ..lowering.exported_program import mutable, source_line
 from ..lowering.node_facts import facts
+from ..lowering.operator_names import canonical
 from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
 from .probe.calls import SAMPLES, Sample, inputs_of
 from .probe.runner import Look, Runner, Saved, restore, saved, unwritten
 from .schemes.observers import MaskedHistogramObserver
 
+#: Operators that decide and give other numbers than truth values.
+_DECIDE = ("aten.bucketize", "aten.sign.")
+
 
 class Infinities:
-    """The truth values that a prepared model finds in numbers, where numbers before them mean "infinite" to observers.
+    """Decisions of a prepared model behind numbers that mean "infinite" to observers.
 
-    Such as comparisons, ``isinf`` and ``logical_not``.
+    They are the truth values that an operator gives, and all that branches and loops give besides real numbers.
     """
 
     def __init__(self, prepared: GraphModule, rules: RuleSet) -> None:
@@ -65,26 +70,29 @@ class Infinities:
         """
         if not self._samples:
             return
-        wanted: dict[Node, torch.Tensor] = {}
+        wanted: dict[Node, list[torch.Tensor]] = {}
         wrong: dict[Node, torch.Tensor] = {}
 
-        def keep(node: Node, _args: Any, result: torch.Tensor) -> None:
-            wanted[node] = result.clone()
+        def keep(node: Node, _args: Any, results: Any) -> None:
+            wanted[node] = [result.clone() for result in _decisions(node, results)]
 
-        def compare(node: Node, args: Any, result: torch.Tensor) -> None:
-            exact, asking = wanted.pop(node), self._choices.get(node, node)
-            if result.shape != exact.shape:  # a size is computed from such numbers
-                raise UsageError(_refusal(asking))
-            if asking is not node:
-                bad = wrong[asking] & ranges.differ(node, result, exact)
-            else:
-                bad = wrong[node] = result != exact
-                if bad.any():
-                    rounded = node.target(*ranges.rounded(node, args), **node.kwargs)  # type: ignore[operator]
-                    bad = wrong[node] = bad & (rounded != exact)
-            chooses = asking is node and all(self._choices.get(user) is node for user in node.users)
-            if bad.any() and not chooses:
-                raise UsageError(_refusal(asking))
+        def compare(node: Node, args: Any, results: Any) -> None:
+            asking = self._choices.get(node, node)
+            chooses = (
+                asking is node and bool(node.users) and all(self._choices.get(user) is node for user in node.users)
+            )
+            for result, exact in zip(_decisions(node, results), wanted[node], strict=True):
+                if result.shape != exact.shape:  # a size is computed from such numbers
+                    raise UsageError(_refusal(asking))
+                if asking is not node:
+                    bad = wrong[asking] & ranges.differ(node, result, exact)
+                else:
+                    bad = result != exact
+                    if bad.any() and not _has_graphs(node):
+                        bad = bad & (node.target(*ranges.rounded(node, args), **node.kwargs) != exact)  # type: ignore[operator]
+                    wrong[node] = bad
+                if bad.any() and not chooses:
+                    raise UsageError(_refusal(asking))
 
         looked_at = self._asking | self._choices.keys()
         ranges = _Ranges({name: _Range.of(observer) for name, observer in self._observers.items()})
@@ -155,11 +163,26 @@ class _Clipping(Runner):
 
 
 def _asks(node: Node) -> bool:
-    """Whether an operator finds truth values in a quantized tensor."""
-    value = node.meta.get("val")
-    if node.op != "call_function" or not isinstance(value, torch.Tensor) or value.dtype != torch.bool:
+    """Whether an operator reads a quantized tensor, and decides something."""
+    if node.op != "call_function" or not any(n.op == "call_module" for n in node.all_input_nodes):
         return False
-    return any(n.op == "call_module" for n in node.all_input_nodes)
+    decisions = _decisions(node, node.meta.get("val"))
+    if _has_graphs(node) or canonical(node.target).startswith(_DECIDE):
+        return bool(decisions)
+    return any(x.dtype == torch.bool for x in decisions)
+
+
+def _has_graphs(node: Node) -> bool:
+    """Whether it is a branch or a loop."""
+    return isinstance(node.target, HigherOrderOperator)
+
+
+def _decisions(node: Node, results: Any) -> list[torch.Tensor]:
+    """What an operator decides, of its results; of one that decides nothing its result."""
+    tensors = [x for x in tree_leaves(results) if isinstance(x, torch.Tensor)]
+    if _has_graphs(node):
+        return [x for x in tensors if not x.is_floating_point()]
+    return [x for x in tensors if x.dtype == torch.bool] or tensors[:1]
 
 
 def _with_all_before(nodes: Iterable[Node]) -> set[Node]:

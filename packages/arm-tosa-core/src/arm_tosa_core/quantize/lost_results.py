@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from ..aten.wrapped_graphs import graphs_of
 from ..compat.torch import tree_leaves
 from ..lowering.exported_program import source_line
 from ..lowering.node_facts import facts
@@ -44,7 +45,7 @@ class Results:
             return
         if len(self.samples) < _COMPARED:
             self.samples.append(sample)
-            self.outputs.append([x.clone() if isinstance(x, torch.Tensor) else x for x in outputs])
+            self.outputs.append(_kept(outputs))
         for place, x in enumerate(outputs):
             if isinstance(x, torch.Tensor) and x.is_floating_point():
                 numbers = x[_known(x)].double()
@@ -74,10 +75,11 @@ def warn_of_lost_results(prepared: GraphModule, converted: GraphModule, floats: 
     Warns:
         LostResultWarning: names the results, their signal to noise, and what to do.
     """
-    if any(torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) for node in prepared.graph.nodes):
+    nodes = (node for part in graphs_of(prepared) for node in part.graph.nodes)
+    if any(torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()) for node in nodes):
         return
     try:
-        calls = [outputs for _, (outputs,) in run(floats.samples, Runner(converted))]
+        calls = [_kept(outputs) for _, (outputs,) in run(floats.samples, Runner(converted))]
     except (RuntimeError, IndexError) as error:
         raise UsageError(_does_not_run(error)) from error
     narrow = _has_bytes(prepared)
@@ -99,6 +101,11 @@ def warn_of_lost_results(prepared: GraphModule, converted: GraphModule, floats: 
             LostResultWarning,
             stacklevel=3,
         )
+
+
+def _kept(outputs: Sequence[Any]) -> list[Any]:
+    """Results as they are now: one may be a buffer to which the next call writes."""
+    return [x.clone() if isinstance(x, torch.Tensor) else x for x in outputs]
 
 
 def _has_bytes(prepared: GraphModule) -> bool:

@@ -35,7 +35,7 @@ class Convolutions(DynamicQuantization):
         require(
             x.quant is None or weight.quant is not None or self.spec.support_float(),
             "has weights that are not quantized, and the target has integers only",
-            "quantize the weights behind what computes them, or remove the exclusion of this layer",
+            "quantize the result of the operator that computes the weights, or stop excluding this layer",
         )
         if x.quant is None or weight.quant is None or crossed:
             x, weight = self.real(x), self.real(weight)

@@ -38,10 +38,11 @@ def constant_matrix(node: FileNode, x: Tensor, y: Tensor) -> Expansion | None:
 @ROWS.row("Gemm")
 def gemm(node: FileNode, x: Tensor, y: Tensor, bias: Tensor | None = None) -> Tensor:
     """With ``beta`` of 0 the bias is not read, as in BLAS: not even an infinite one counts."""
-    require(is_float(x), f"its input is {str(x.dtype)[6:]}", "make it a MatMul and an Add")
+    plain = node["alpha"] == node["beta"] == 1.0
+    require(is_float(x) or plain, f"its input is {str(x.dtype)[6:]}, and its alpha or beta is not 1", "multiply apart")
     x = x.t() if node["transA"] else x
     bias = None if node["beta"] == 0.0 else bias
-    if node["transB"] and node["alpha"] == node["beta"] == 1.0 and (bias is None or bias.dim() == 1):
+    if node["transB"] and plain and is_float(x) and (bias is None or bias.dim() == 1):
         return functional.linear(x, y, bias)
     made = torch.matmul(x, y.t() if node["transB"] else y)
     made = made if node["alpha"] == 1.0 else made * node["alpha"]

@@ -44,11 +44,13 @@ class _Window:
             len(strides) == len(dilations) == rank and len(pads) == 2 * rank and min(strides + dilations) > 0,
             "its strides, dilations or pads do not fit its window",
         )
-        require(min(pads) >= 0, f"its pads are {pads}, and ONNX has none below 0", "cut the input by a Slice before it")
         window = cls(list(kernel), strides, dilations, pads[:rank], pads[rank:])
         mode = node.get("auto_pad", "NOTSET")
         if mode != "NOTSET":
             window._pad(mode, x.shape[2:])
+        else:
+            why = f"its pads are {pads}, and ONNX has none below 0"
+            require(min(pads) >= 0, why, "cut the input by a Slice before it")
         return window
 
     def _pad(self, mode: str, sizes: Sequence[int]) -> None:
