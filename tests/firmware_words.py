@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core import lower
 from arm_tosa_core.cli.main import app
-from arm_tosa_core.exir.compile_spec import TargetCompileSpec
+from arm_tosa_core.exir.target_options import compile_spec_for
+from arm_tosa_core.plugin.entry_points import target as installed_target
 from arm_tosa_core.testing.harness import exported
 
 
@@ -34,7 +35,7 @@ NET_INPUTS = (torch.randn(1, 3, 8, 8), torch.randn(1, 8, 8, 8))
 def net_pte(target: str, scheme: str) -> bytes:
     """The first network compiled."""
     torch.manual_seed(0)
-    spec = TargetCompileSpec(target)
+    spec = compile_spec_for(installed_target(target), {})
     return lower(exported(Net().eval(), NET_INPUTS, spec, scheme), spec).buffer
 
 
